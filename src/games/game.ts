@@ -1,0 +1,86 @@
+/**
+ * The game contract. A game describes one round of an adversarial training method; the runner owns everything else:
+ * journal, checkpoints, resume, metrics files, anchors, Ctrl-C.
+ */
+import type { z } from 'zod'
+import type { RandomStream } from '../core/random.js'
+import type { AdamParams, Policy } from '../engine/engine.js'
+import type { Grader } from '../grader/grader.js'
+
+/** A seat in the game: its policy and how it is optimised. */
+export interface Role {
+  name: string
+  policy: Policy
+  /** Adam parameters for the current round (schedules applied). */
+  adam: AdamParams
+}
+
+export interface GameContext<Config> {
+  config: Config
+  roles: Record<string, Role>
+  grader: Grader
+  /** Rounds done before this one, from 0. */
+  round: number
+  /** Total rounds planned. */
+  rounds: number
+  /** Seeded stream of this name in this round. */
+  random(...names: (string | number)[]): RandomStream
+  /** Seed for engine sampling, of this name in this round. */
+  seed(...names: (string | number)[]): number
+  /** Resolves a path of the run file. */
+  path(relative: string): string
+  /** Says what the round is doing, for the live display; done/total where known. */
+  phase(name: string, done?: number, total?: number): void
+  signal: AbortSignal
+  /** True answer of a question where the world can check it (label audit only; never a reward). */
+  world: World | undefined
+}
+
+/** A world whose questions can be answered by rule, used for auditing labels, never for rewards. */
+export interface World {
+  name: string
+  /** The true answer, or undefined when the text is not a question of this world. */
+  solve(question: string): string | undefined
+}
+
+/** One line of rollouts/round-NNNNNN/<role>.jsonl. */
+export interface RolloutRecord {
+  role: string
+  /** Groups share a prompt; rewards are compared within a group. */
+  group: number
+  index: number
+  prompt: string
+  text: string
+  tokens: number
+  stop: string
+  /** Mean raw log-probability of the tokens, nats. */
+  logprob: number
+  reward: number
+  /** Every part of the reward and every verdict, by name. */
+  parts: Record<string, number | string | boolean | null>
+  advantage: number
+  /** False where the rollout entered no update. */
+  trained: boolean
+}
+
+export interface RoundReport {
+  /** Numbers by metric name (docs/metrics.md); NaN and infinities are written as null. */
+  metrics: Record<string, number>
+  rollouts: RolloutRecord[]
+  /** Why no update was made, where none was. */
+  skipped?: string
+}
+
+export interface Game<Config = unknown, State = unknown> {
+  name: string
+  /** One sentence for `sparring games`. */
+  summary: string
+  roles: readonly string[]
+  /** Settings: unknown keys are errors; every key has a default and a description. */
+  config: z.ZodType<Config>
+  /** Loads data and prepares state; throws ConfigError or DataError. State must survive JSON. */
+  setup(ctx: Omit<GameContext<Config>, 'round'>): Promise<State>
+  round(ctx: GameContext<Config>, state: State): Promise<{ state: State; report: RoundReport }>
+}
+
+export type AnyGame = Game<any, any>
