@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import type { RandomStream } from '../core/random.js'
-import type { AdamParams, Policy } from '../engine/engine.js'
+import type { AdamParams, ChatMessage, Policy } from '../engine/engine.js'
 import type { Grader } from '../grader/grader.js'
 
 /** A seat in the game: its policy and how it is optimised. */
@@ -78,9 +78,25 @@ export interface Game<Config = unknown, State = unknown> {
   roles: readonly string[]
   /** Settings: unknown keys are errors; every key has a default and a description. */
   config: z.ZodType<Config>
-  /** Loads data and prepares state; throws ConfigError or DataError. State must survive JSON. */
+  /**
+   * Loads data and prepares state; throws ConfigError or DataError. State must survive JSON. Called on resume as well,
+   * with the policies at their start weights; the checkpoint's weights and state are put in afterwards.
+   */
   setup(ctx: Omit<GameContext<Config>, 'round'>): Promise<State>
   round(ctx: GameContext<Config>, state: State): Promise<{ state: State; report: RoundReport }>
+  /** How a held-out problem is put to the role that answers problems in this game; the bare problem where absent. */
+  anchorPrompt?(config: Config, problem: string): { messages: ChatMessage[]; suffix?: string }
+  /** The largest demands of a round, for the memory plan. */
+  workload?(config: Config): Workload
+}
+
+export interface Workload {
+  /** Tokens of the largest training batch, prompts included. */
+  trainTokens: number
+  /** Tokens of the longest sequence, prompt and completion. */
+  longestSequence: number
+  /** Most completions sampled at once. */
+  sampleRows: number
 }
 
 export type AnyGame = Game<any, any>
