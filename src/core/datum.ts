@@ -9,7 +9,10 @@ export interface Datum {
   weights?: Float32Array
   /** importance_sampling, ppo: advantage of each target, normalisation included. Shape [T]. */
   advantages?: Float32Array
-  /** importance_sampling, ppo: log-probability of each target under the sampling policy, of the kind the loss names. Shape [T]. */
+  /**
+   * importance_sampling, ppo: log-probability of each target under the sampling policy, of the kind the loss names.
+   * Absent: the policy's own at the time of the step, held constant: every ratio is 1, its gradient is not. Shape [T].
+   */
   logprobs?: Float32Array
   /** Log-probability of each target under the reference policy, where the loss has a KL term. Shape [T]. */
   referenceLogprobs?: Float32Array

@@ -59,7 +59,10 @@ export interface SampleParams {
   stop: string[]
 }
 
-/** Loss by its Tinker name; sums over tokens of the batch, so every normaliser is the game's and sits in weights and advantages. */
+/**
+ * Loss by its Tinker name; sums over tokens of the batch, so every normaliser is the game's and sits in weights and
+ * advantages. The clip bounds are those of the ratio itself (0.8 and 1.2).
+ */
 export type Loss =
   | { name: 'cross_entropy' }
   | ({ name: 'importance_sampling' } & PolicyLoss)
