@@ -1,0 +1,226 @@
+/** The engine's side of the thread: models, their programs and what is done with them. One request at a time. */
+import { ConfigError, EngineError } from '../../core/errors.js'
+import type { AdamParams, LoraSpec, Loss, LossReport, OptimReport, PolicySpec, SampleParams, SampleRequest } from '../engine.js'
+import type { Datum } from '../../core/datum.js'
+import type { CompiledProgram } from './graph/program.js'
+import { type ModelConfig, readModelConfig } from './hf/config.js'
+import { loraTargets } from './hf/lora.js'
+import { checkParameters } from './hf/parameters.js'
+import { openSafetensors } from './hf/safetensors.js'
+import { loadTokenizer } from './hf/tokenizer.js'
+import { decodingProgram } from './model/decoding.js'
+import { Model } from './model/model.js'
+import { type Differentiated, trainingHead, trainingLayer } from './model/training.js'
+import { initialAdapter, type Parameters, readParameters } from './model/weights.js'
+import { type SampledTokens, sampleCompletions } from './sample/sampler.js'
+import { type SavedPolicy, loadPolicy, resolveFolder, savePolicy } from './store.js'
+import { adamStep } from './train/adam.js'
+import { Trainer, TrainingMemory } from './train/trainer.js'
+
+export interface HostOptions {
+  /** Tokens of a training micro-batch. */
+  tokenBudget: number
+  /** Most completions sampled at once. */
+  maxRows: number
+  /** Bytes that key-value caches may take. */
+  cacheBytes: number
+  /** Bytes kept between forward and backward before layers are recomputed instead. */
+  activationBytes: number
+}
+
+interface Seat {
+  model: Model
+  /** Folder that the configuration and the tokenizer come from. */
+  folder: string
+  trainer: Trainer
+  version: number
+  /** Optimizer steps since the moments were zero: Adam's bias correction counts these. */
+  steps: number
+  eosIds: ReadonlySet<number>
+  decode: (tokens: number[]) => string
+}
+
+export interface OpenedPolicy {
+  handle: number
+  folder: string
+  version: number
+}
+
+export class Host {
+  readonly #seats = new Map<number, Seat>()
+  readonly #programs = new Map<string, { layers: Map<boolean, Differentiated>; head?: Differentiated; decoding?: CompiledProgram }>()
+  /** Weights that adapters of several policies stand on, by folder: read once, never changed. */
+  readonly #bases = new Map<string, Promise<Parameters>>()
+  readonly #memory = new TrainingMemory()
+  #handles = 0
+
+  constructor(private readonly options: HostOptions) {}
+
+  async open(spec: PolicySpec): Promise<OpenedPolicy> {
+    const saved = await resolveFolder(spec.model)
+    const lora = saved.adapter?.spec ?? spec.lora
+    if (lora) checkLora(lora)
+    const config = await readModelConfig(saved.folder)
+    const tokenizer = await loadTokenizer(saved.folder, config)
+    const base = await (lora ? this.#sharedBase(saved.folder, config) : readBase(saved.folder, config))
+    const model = new Model(
+      config,
+      base,
+      lora && { spec: lora, adapter: initialAdapter(config, lora, spec.seed) },
+    )
+    const seat = this.#seat(model, {
+      folder: saved.folder,
+      version: 0,
+      steps: 0,
+      eosIds: new Set(tokenizer.eosIds),
+      decode: (tokens) => tokenizer.decode(tokens, { special: true }),
+    })
+    if (saved.adapter || saved.state) await this.#restore(this.#get(seat.handle), saved)
+    return { ...seat, version: this.#get(seat.handle).version }
+  }
+
+  async *sample(
+    handle: number,
+    requests: SampleRequest[],
+    params: SampleParams,
+    breathe: () => Promise<void>,
+  ): AsyncGenerator<SampledTokens & { version: number }> {
+    const seat = this.#get(handle)
+    const { model, version } = seat
+    const programs = this.#programsOf(model)
+    programs.decoding ??= decodingProgram(model.config, model.lora?.spec)
+    const { maxRows, cacheBytes } = this.options
+    const options = { maxRows, cacheBytes, eosIds: seat.eosIds, decode: seat.decode }
+    for await (const sampled of sampleCompletions(model, programs.decoding, requests, params, options, breathe))
+      yield { ...sampled, version }
+  }
+
+  logprobs(handle: number, sequences: Pick<Datum, 'tokens' | 'targets'>[]): Float32Array[] {
+    return this.#get(handle).trainer.logprobs(sequences)
+  }
+
+  forwardBackward(handle: number, data: Datum[], loss: Loss): LossReport {
+    const { sums, logprobs } = this.#get(handle).trainer.forwardBackward(data, loss)
+    const report: LossReport = { loss: sums.loss, tokens: sums.tokens, logprobs }
+    if (loss.name === 'cross_entropy') return report
+    const mean = (sum: number) => (sums.tokens > 0 ? sum / sums.tokens : 0)
+    return {
+      ...report,
+      ratio: {
+        mean: mean(sums.ratioSum),
+        max: sums.ratioMax,
+        clippedLow: mean(sums.clippedLow),
+        clippedHigh: mean(sums.clippedHigh),
+        klSampler: mean(sums.klSampler),
+      },
+    }
+  }
+
+  optimStep(handle: number, adam: AdamParams): OptimReport {
+    const seat = this.#get(handle)
+    seat.model.prepareTraining()
+    const report = adamStep(seat.model.trained, adam, seat.steps + 1)
+    seat.steps++
+    seat.version++
+    return { ...report, version: seat.version }
+  }
+
+  gradients(handle: number): Map<string, Float32Array> {
+    const out = new Map<string, Float32Array>()
+    for (const { name, training } of this.#get(handle).model.trained.values())
+      if (training) out.set(name, Float32Array.from(training.gradient.data as Float32Array))
+    return out
+  }
+
+  snapshot(handle: number): OpenedPolicy {
+    const seat = this.#get(handle)
+    return this.#seat(seat.model.snapshot(), seat)
+  }
+
+  async save(handle: number, folder: string, optimizer: boolean): Promise<void> {
+    const { model, steps, version, folder: source } = this.#get(handle)
+    await savePolicy(folder, source, model, optimizer ? { steps, version } : { version })
+  }
+
+  async load(handle: number, folder: string): Promise<number> {
+    const seat = this.#get(handle)
+    await this.#restore(seat, await resolveFolder(folder))
+    return seat.version
+  }
+
+  release(handle: number): void {
+    this.#seats.get(handle)?.model.release()
+    this.#seats.delete(handle)
+  }
+
+  async #restore(seat: Seat, saved: SavedPolicy): Promise<void> {
+    const state = await loadPolicy(saved, seat.model)
+    seat.version = state.version
+    seat.steps = state.steps
+  }
+
+  #seat(model: Model, rest: Omit<Seat, 'model' | 'trainer'>): OpenedPolicy {
+    const handle = ++this.#handles
+    const programs = this.#programsOf(model)
+    const lora = model.lora?.spec
+    const trainer = new Trainer(
+      model,
+      {
+        layer: (recompute) => {
+          const known = programs.layers.get(recompute) ?? trainingLayer(model.config, lora, recompute)
+          programs.layers.set(recompute, known)
+          return known
+        },
+        get head() {
+          programs.head ??= trainingHead(model.config, lora)
+          return programs.head
+        },
+      },
+      { tokenBudget: this.options.tokenBudget, activationBytes: this.options.activationBytes, logitsBudget: 1 << 24 },
+      this.#memory,
+    )
+    this.#seats.set(handle, { ...rest, model, trainer })
+    return { handle, folder: rest.folder, version: rest.version }
+  }
+
+  /** Models of one shape share their compiled programs, whatever their weights. */
+  #programsOf(model: Model) {
+    const { raw: _, eosIds: __, ...shape } = model.config
+    const key = JSON.stringify([shape, model.lora?.spec])
+    const known = this.#programs.get(key) ?? { layers: new Map<boolean, Differentiated>() }
+    this.#programs.set(key, known)
+    return known
+  }
+
+  #sharedBase(folder: string, config: ModelConfig): Promise<Parameters> {
+    const known = this.#bases.get(folder) ?? readBase(folder, config)
+    this.#bases.set(folder, known)
+    return known
+  }
+
+  #get(handle: number): Seat {
+    const seat = this.#seats.get(handle)
+    if (!seat) throw new EngineError('The policy was closed.')
+    return seat
+  }
+}
+
+async function readBase(folder: string, config: ModelConfig): Promise<Parameters> {
+  const file = await openSafetensors(folder)
+  try {
+    checkParameters(config, file)
+    return await readParameters(config, file)
+  } finally {
+    await file.close()
+  }
+}
+
+function checkLora(lora: LoraSpec): void {
+  const unknown = lora.targets.find((target) => !loraTargets.includes(target))
+  if (unknown !== undefined)
+    throw new ConfigError(`The LoRA target "${unknown}" is not a linear layer of the model.`, {
+      hint: `Choose from ${loraTargets.join(', ')}.`,
+    })
+  if (lora.targets.length === 0 || !(lora.rank >= 1))
+    throw new ConfigError('A LoRA adapter needs a rank of at least 1 and at least one target layer.')
+}

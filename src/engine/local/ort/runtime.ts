@@ -1,0 +1,61 @@
+import { EngineError } from '../../../core/errors.js'
+import { check, type Handle, loadLibrary } from './library.js'
+
+/** Objects of which the process has one: the environment with its thread pool, and the options all sessions share. */
+export interface Runtime {
+  env: Handle
+  sessionOptions: Handle
+  cpuMemory: Handle
+  threads: number
+}
+
+let runtime: Runtime | undefined
+
+const warnings = 2
+const errorsOnly = 3
+const allOptimizations = 99
+const arenaAllocator = 1
+const defaultMemory = 0
+
+/**
+ * Starts the library with one thread pool for all sessions: a pool per session would leave idle pools spinning against
+ * the busy one. A fixed number of threads makes results repeatable to the bit.
+ */
+export function startRuntime(threads: number): Runtime {
+  if (runtime) {
+    if (runtime.threads !== threads)
+      throw new EngineError(`The engine already runs with ${runtime.threads} threads, not ${threads}.`)
+    return runtime
+  }
+  const { api } = loadLibrary()
+  const make = (what: string, create: (out: Handle[]) => Handle): Handle => {
+    const out: Handle[] = [0]
+    check(create(out), `creating ${what}`)
+    return out[0]!
+  }
+  const threading = make('threading options', (out) => api.CreateThreadingOptions(out))
+  check(api.SetGlobalIntraOpNumThreads(threading, threads), 'setting threads')
+  check(api.SetGlobalSpinControl(threading, 1), 'setting spinning')
+  const env = make('the environment', (out) =>
+    api.CreateEnvWithGlobalThreadPools(errorsOnly, 'sparring', threading, out),
+  )
+  const cpuMemory = make('memory info', (out) => api.CreateCpuMemoryInfo(arenaAllocator, defaultMemory, out))
+  // One arena for all sessions: what one graph frees, the next uses.
+  check(api.CreateAndRegisterAllocator(env, cpuMemory, 0), 'registering the allocator')
+  const sessionOptions = make('session options', (out) => api.CreateSessionOptions(out))
+  check(api.DisablePerSessionThreads(sessionOptions), 'sharing the thread pool')
+  check(api.SetSessionGraphOptimizationLevel(sessionOptions, allOptimizations), 'setting the optimization level')
+  check(api.SetSessionLogSeverityLevel(sessionOptions, warnings + 1), 'setting the log level')
+  // Memory patterns are kept per shape; batches come in very many shapes.
+  check(api.DisableMemPattern(sessionOptions), 'disabling memory patterns')
+  check(api.AddSessionConfigEntry(sessionOptions, 'session.use_env_allocators', '1'), 'sharing the arena')
+  // Otherwise numbers near zero make some kernels many times slower.
+  check(api.AddSessionConfigEntry(sessionOptions, 'session.set_denormal_as_zero', '1'), 'flushing denormals')
+  runtime = { env, sessionOptions, cpuMemory, threads }
+  return runtime
+}
+
+export function currentRuntime(): Runtime {
+  if (!runtime) throw new EngineError('The ONNX Runtime environment was not started.')
+  return runtime
+}

@@ -1,0 +1,58 @@
+import koffi from 'koffi'
+import { check, type Handle, loadLibrary } from './library.js'
+import { currentRuntime } from './runtime.js'
+
+export type TensorData = Float32Array | Int32Array | BigInt64Array
+
+const elementTypes = new Map<Function, number>([
+  [Float32Array, 1],
+  [Int32Array, 6],
+  [BigInt64Array, 7],
+])
+
+/**
+ * A view of memory that we own, in the library's form. It copies nothing: the library reads and writes `data`, which
+ * must be backed by an ArrayBuffer outside the JavaScript heap (see `allocate`) and is kept referenced here.
+ */
+export class Tensor {
+  readonly handle: Handle
+
+  constructor(
+    readonly data: TensorData,
+    readonly shape: readonly number[],
+  ) {
+    const out: Handle[] = [0]
+    const { api } = loadLibrary()
+    check(
+      api.CreateTensorWithDataAsOrtValue(
+        currentRuntime().cpuMemory,
+        addressOf(data),
+        data.byteLength,
+        BigInt64Array.from(shape, BigInt),
+        shape.length,
+        elementTypes.get(data.constructor),
+        out,
+      ),
+      `viewing a tensor of shape [${shape.join(', ')}]`,
+    )
+    this.handle = out[0]!
+  }
+
+  release(): void {
+    loadLibrary().api.ReleaseValue(this.handle)
+  }
+}
+
+/** Address of the first element. The ArrayBuffer does not move; the caller keeps it referenced. */
+export function addressOf(data: TensorData): bigint {
+  return koffi.address(data) as bigint
+}
+
+/** Zeroed floats in memory that never moves (small typed arrays made without an explicit buffer may). */
+export function allocate(length: number): Float32Array {
+  return new Float32Array(new ArrayBuffer(Math.max(64, length * 4)), 0, length)
+}
+
+export function allocateInts(length: number): Int32Array {
+  return new Int32Array(new ArrayBuffer(Math.max(64, length * 4)), 0, length)
+}

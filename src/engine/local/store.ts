@@ -1,0 +1,137 @@
+/**
+ * Policies on disk. A full-weight policy is a Hugging Face model folder, an adapter a PEFT folder; beside the weights
+ * lie `optimizer.safetensors` (Adam's moments) and `policy.json` (steps taken).
+ */
+import { copyFile, mkdir, readdir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CheckpointError, DataError } from '../../core/errors.js'
+import type { LoraSpec } from '../engine.js'
+import { asWriteError, readJson, writeFileWhole } from './hf/files.js'
+import { isAdapter, openAdapter, readAdapterConfig, writeAdapter } from './hf/lora.js'
+import { openSafetensors, type TensorFile, type TensorToWrite, writeSafetensors } from './hf/safetensors.js'
+import type { Model } from './model/model.js'
+import type { Parameter, Parameters } from './model/weights.js'
+
+export interface SavedPolicy {
+  /** Model folder with configuration, tokenizer and base weights. */
+  folder: string
+  /** Present where the given folder holds an adapter. */
+  adapter?: { folder: string; spec: LoraSpec }
+  /** policy.json of the given folder, where it was written by `savePolicy`. */
+  state?: { folder: string; version: number; steps: number; optimizer: boolean }
+}
+
+const adapterPrefix = 'base_model.model.'
+
+/** Finds out what a folder holds. Throws DataError where it is no folder. */
+export async function resolveFolder(given: string): Promise<SavedPolicy> {
+  const folder = await realpath(given).catch(() => undefined)
+  if (folder === undefined || !(await stat(folder)).isDirectory())
+    throw new DataError(`The model folder ${given} does not exist.`, {
+      hint: 'Give a folder in Hugging Face form: config.json, model.safetensors and tokenizer.json.',
+    })
+  const json = await readJson(join(folder, 'policy.json'))
+  const state = json && {
+    folder,
+    version: Number(json.version ?? 0),
+    steps: Number(json.steps ?? 0),
+    optimizer: json.optimizer === true,
+  }
+  if (!(await isAdapter(folder))) return { folder, ...(state && { state }) }
+  const { spec, baseModel } = await readAdapterConfig(folder)
+  const base = await realpath(baseModel).catch(() => undefined)
+  if (base === undefined)
+    throw new DataError(`The adapter ${given} stands on the model ${baseModel || '(none named)'}, which is not there.`, {
+      hint: 'Put the model folder in its place, or correct base_model_name_or_path in adapter_config.json.',
+    })
+  return { folder: base, adapter: { folder, spec }, ...(state && { state }) }
+}
+
+export async function savePolicy(
+  folder: string,
+  source: string,
+  model: Model,
+  state: { version: number; steps?: number },
+): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error) => Promise.reject(asWriteError(folder, error)))
+  if (model.lora) {
+    const tensors = list(model.lora.adapter, (p) => ({ name: adapterPrefix + p.name, shape: p.shape, data: p.data }))
+    await writeAdapter(folder, { spec: model.lora.spec, baseModel: source }, tensors)
+  } else {
+    await copySettings(source, folder)
+    await writeSafetensors(folder, list(model.base, (p) => ({ name: p.name, shape: p.shape, data: p.data })))
+  }
+  const trained = [...model.trained.values()]
+  const optimizer = state.steps !== undefined && trained.every((p) => p.training)
+  if (optimizer)
+    await writeSafetensors(
+      folder,
+      trained.flatMap((p) => [
+        { name: `mean.${p.name}`, shape: p.shape, data: p.training!.mean },
+        { name: `variance.${p.name}`, shape: p.shape, data: p.training!.variance },
+      ]),
+      { base: 'optimizer' },
+    )
+  await writeFileWhole(join(folder, 'policy.json'), `${JSON.stringify({ ...state, optimizer }, null, 2)}\n`)
+}
+
+const list = (parameters: Parameters, form: (parameter: Parameter) => TensorToWrite) => [...parameters.values()].map(form)
+
+/** Everything of a model folder but its weights: configuration, tokenizer, chat template, licence. */
+async function copySettings(from: string, to: string): Promise<void> {
+  if ((await realpath(to)) === from) return
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    if (!entry.isFile() || /safetensors|^policy\.json$|^pytorch_model|^README/.test(entry.name)) continue
+    const target = join(to, entry.name)
+    await copyFile(join(from, entry.name), target).catch((error) => Promise.reject(asWriteError(target, error)))
+  }
+}
+
+/** Puts saved weights, and the optimizer's state where it was saved, into a model of the same shape. */
+export async function loadPolicy(saved: SavedPolicy, model: Model): Promise<{ version: number; steps: number }> {
+  if (model.lora) {
+    const { adapter } = saved
+    if (!adapter || JSON.stringify(adapter.spec) !== JSON.stringify(model.lora.spec))
+      throw new CheckpointError(`${adapter?.folder ?? saved.folder} does not hold an adapter of this policy's shape.`)
+    const { tensors } = await openAdapter(adapter.folder, model.config)
+    await readInto(tensors, model.lora.adapter.values(), (p) => adapterPrefix + p.name, (p) => p.data)
+  } else {
+    if (saved.adapter) throw new CheckpointError(`${saved.adapter.folder} holds an adapter; this policy has full weights.`)
+    await readInto(await openSafetensors(saved.folder), model.base.values(), (p) => p.name, (p) => p.data)
+  }
+  const { state } = saved
+  if (!state?.optimizer) {
+    for (const { training } of model.trained.values()) {
+      training?.mean.fill(0)
+      training?.variance.fill(0)
+    }
+    return { version: state?.version ?? 0, steps: 0 }
+  }
+  model.prepareTraining()
+  const moments = await openSafetensors(state.folder, 'optimizer')
+  const parameters = [...model.trained.values()]
+  await readInto(moments, parameters, (p) => `mean.${p.name}`, (p) => p.training!.mean, false)
+  await readInto(moments, parameters, (p) => `variance.${p.name}`, (p) => p.training!.variance)
+  return state
+}
+
+async function readInto(
+  file: TensorFile,
+  parameters: Iterable<Parameter>,
+  name: (parameter: Parameter) => string,
+  into: (parameter: Parameter) => Float32Array,
+  close = true,
+): Promise<void> {
+  try {
+    for (const parameter of parameters) {
+      const shape = file.shape(name(parameter))
+      if (shape.join() !== parameter.shape.join())
+        throw new DataError(
+          `${name(parameter)} in ${file.folder} has shape [${shape.join(', ')}], the policy's is [${parameter.shape.join(', ')}].`,
+        )
+      await file.read(name(parameter), into(parameter))
+    }
+  } finally {
+    if (close) await file.close()
+  }
+}
