@@ -24,7 +24,10 @@ export class Client {
   #ended: unknown
 
   constructor(start: WorkerStart) {
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: start, name: 'sparring engine' })
+    this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
+      workerData: start,
+      name: 'sparring engine',
+    })
     this.#worker.on('message', (response: Response) => this.#receive(response))
     this.#worker.on('error', (cause) =>
       this.#end(new EngineError(`The engine's thread stopped: ${messageOf(cause)}.`, { cause })),

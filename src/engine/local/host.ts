@@ -1,7 +1,17 @@
 /** The engine's side of the thread: models, their programs and what is done with them. One request at a time. */
-import { ConfigError, EngineError } from '../../core/errors.js'
-import type { AdamParams, LoraSpec, Loss, LossReport, OptimReport, PolicySpec, SampleParams, SampleRequest } from '../engine.js'
+import { existsSync } from 'node:fs'
 import type { Datum } from '../../core/datum.js'
+import { ConfigError, DataError, EngineError } from '../../core/errors.js'
+import type {
+  AdamParams,
+  LoraSpec,
+  Loss,
+  LossReport,
+  OptimReport,
+  PolicySpec,
+  SampleParams,
+  SampleRequest,
+} from '../engine.js'
 import type { CompiledProgram } from './graph/program.js'
 import { type ModelConfig, readModelConfig } from './hf/config.js'
 import { loraTargets } from './hf/lora.js'
@@ -13,7 +23,7 @@ import { Model } from './model/model.js'
 import { type Differentiated, trainingHead, trainingLayer } from './model/training.js'
 import { initialAdapter, type Parameters, readParameters } from './model/weights.js'
 import { type SampledTokens, sampleCompletions } from './sample/sampler.js'
-import { type SavedPolicy, loadPolicy, resolveFolder, savePolicy } from './store.js'
+import { loadPolicy, resolveFolder, type SavedPolicy, savePolicy } from './store.js'
 import { adamStep } from './train/adam.js'
 import { Trainer, TrainingMemory } from './train/trainer.js'
 
@@ -48,7 +58,10 @@ export interface OpenedPolicy {
 
 export class Host {
   readonly #seats = new Map<number, Seat>()
-  readonly #programs = new Map<string, { layers: Map<boolean, Differentiated>; head?: Differentiated; decoding?: CompiledProgram }>()
+  readonly #programs = new Map<
+    string,
+    { layers: Map<boolean, Differentiated>; head?: Differentiated; decoding?: CompiledProgram }
+  >()
   /** Weights that adapters of several policies stand on, by folder: read once, never changed. */
   readonly #bases = new Map<string, Promise<Parameters>>()
   readonly #memory = new TrainingMemory()
@@ -60,6 +73,13 @@ export class Host {
     const saved = await resolveFolder(spec.model)
     const lora = saved.adapter?.spec ?? spec.lora
     if (lora) checkLora(lora)
+    if (saved.adapter && !existsSync(saved.folder))
+      throw new DataError(
+        `The adapter ${spec.model} stands on the model ${saved.folder}, which is not there.`,
+        {
+          hint: 'Put the model folder in its place, or correct base_model_name_or_path in adapter_config.json.',
+        },
+      )
     const config = await readModelConfig(saved.folder)
     const tokenizer = await loadTokenizer(saved.folder, config)
     const base = await (lora ? this.#sharedBase(saved.folder, config) : readBase(saved.folder, config))
@@ -91,7 +111,14 @@ export class Host {
     programs.decoding ??= decodingProgram(model.config, model.lora?.spec)
     const { maxRows, cacheBytes } = this.options
     const options = { maxRows, cacheBytes, eosIds: seat.eosIds, decode: seat.decode }
-    for await (const sampled of sampleCompletions(model, programs.decoding, requests, params, options, breathe))
+    for await (const sampled of sampleCompletions(
+      model,
+      programs.decoding,
+      requests,
+      params,
+      options,
+      breathe,
+    ))
       yield { ...sampled, version }
   }
 
@@ -176,7 +203,11 @@ export class Host {
           return programs.head
         },
       },
-      { tokenBudget: this.options.tokenBudget, activationBytes: this.options.activationBytes, logitsBudget: 1 << 24 },
+      {
+        tokenBudget: this.options.tokenBudget,
+        activationBytes: this.options.activationBytes,
+        logitsBudget: 1 << 24,
+      },
       this.#memory,
     )
     this.#seats.set(handle, { ...rest, model, trainer })

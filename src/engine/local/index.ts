@@ -42,7 +42,11 @@ export class LocalEngine implements Engine {
     return new LocalPolicy(this.client, opened, tokenizer)
   }
 
-  planMemory(load: { trainTokens: number; longestSequence: number; sampleRows: number }): Promise<MemoryPlan> {
+  planMemory(load: {
+    trainTokens: number
+    longestSequence: number
+    sampleRows: number
+  }): Promise<MemoryPlan> {
     return this.client.call('plan', load)
   }
 

@@ -31,9 +31,17 @@ export class LocalPolicy implements Policy {
     return this.#version
   }
 
-  async *sample(requests: SampleRequest[], params: SampleParams, signal?: AbortSignal): AsyncGenerator<Rollout> {
+  async *sample(
+    requests: SampleRequest[],
+    params: SampleParams,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Rollout> {
     const { handle } = this.opened
-    const stream = this.client.stream<SampledTokens & { version: number }>('sample', [handle, requests, params], signal)
+    const stream = this.client.stream<SampledTokens & { version: number }>(
+      'sample',
+      [handle, requests, params],
+      signal,
+    )
     for await (const sampled of stream) yield { ...sampled, text: this.#text(sampled, params.stop) }
   }
 

@@ -3,7 +3,7 @@
  * lie `optimizer.safetensors` (Adam's moments) and `policy.json` (steps taken).
  */
 import { copyFile, mkdir, readdir, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { CheckpointError, DataError } from '../../core/errors.js'
 import type { LoraSpec } from '../engine.js'
 import { asWriteError, readJson, writeFileWhole } from './hf/files.js'
@@ -13,7 +13,7 @@ import type { Model } from './model/model.js'
 import type { Parameter, Parameters } from './model/weights.js'
 
 export interface SavedPolicy {
-  /** Model folder with configuration, tokenizer and base weights. */
+  /** Model folder with configuration, tokenizer and base weights; for an adapter, where it says that it lies. */
   folder: string
   /** Present where the given folder holds an adapter. */
   adapter?: { folder: string; spec: LoraSpec }
@@ -39,12 +39,7 @@ export async function resolveFolder(given: string): Promise<SavedPolicy> {
   }
   if (!(await isAdapter(folder))) return { folder, ...(state && { state }) }
   const { spec, baseModel } = await readAdapterConfig(folder)
-  const base = await realpath(baseModel).catch(() => undefined)
-  if (base === undefined)
-    throw new DataError(`The adapter ${given} stands on the model ${baseModel || '(none named)'}, which is not there.`, {
-      hint: 'Put the model folder in its place, or correct base_model_name_or_path in adapter_config.json.',
-    })
-  return { folder: base, adapter: { folder, spec }, ...(state && { state }) }
+  return { folder: resolve(folder, baseModel), adapter: { folder, spec }, ...(state && { state }) }
 }
 
 export async function savePolicy(
@@ -55,11 +50,18 @@ export async function savePolicy(
 ): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error) => Promise.reject(asWriteError(folder, error)))
   if (model.lora) {
-    const tensors = list(model.lora.adapter, (p) => ({ name: adapterPrefix + p.name, shape: p.shape, data: p.data }))
+    const tensors = list(model.lora.adapter, (p) => ({
+      name: adapterPrefix + p.name,
+      shape: p.shape,
+      data: p.data,
+    }))
     await writeAdapter(folder, { spec: model.lora.spec, baseModel: source }, tensors)
   } else {
     await copySettings(source, folder)
-    await writeSafetensors(folder, list(model.base, (p) => ({ name: p.name, shape: p.shape, data: p.data })))
+    await writeSafetensors(
+      folder,
+      list(model.base, (p) => ({ name: p.name, shape: p.shape, data: p.data })),
+    )
   }
   const trained = [...model.trained.values()]
   const optimizer = state.steps !== undefined && trained.every((p) => p.training)
@@ -75,7 +77,8 @@ export async function savePolicy(
   await writeFileWhole(join(folder, 'policy.json'), `${JSON.stringify({ ...state, optimizer }, null, 2)}\n`)
 }
 
-const list = (parameters: Parameters, form: (parameter: Parameter) => TensorToWrite) => [...parameters.values()].map(form)
+const list = (parameters: Parameters, form: (parameter: Parameter) => TensorToWrite) =>
+  [...parameters.values()].map(form)
 
 /** Everything of a model folder but its weights: configuration, tokenizer, chat template, licence. */
 async function copySettings(from: string, to: string): Promise<void> {
@@ -83,21 +86,39 @@ async function copySettings(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
     if (!entry.isFile() || /safetensors|^policy\.json$|^pytorch_model|^README/.test(entry.name)) continue
     const target = join(to, entry.name)
-    await copyFile(join(from, entry.name), target).catch((error) => Promise.reject(asWriteError(target, error)))
+    await copyFile(join(from, entry.name), target).catch((error) =>
+      Promise.reject(asWriteError(target, error)),
+    )
   }
 }
 
 /** Puts saved weights, and the optimizer's state where it was saved, into a model of the same shape. */
-export async function loadPolicy(saved: SavedPolicy, model: Model): Promise<{ version: number; steps: number }> {
+export async function loadPolicy(
+  saved: SavedPolicy,
+  model: Model,
+): Promise<{ version: number; steps: number }> {
   if (model.lora) {
     const { adapter } = saved
     if (!adapter || JSON.stringify(adapter.spec) !== JSON.stringify(model.lora.spec))
-      throw new CheckpointError(`${adapter?.folder ?? saved.folder} does not hold an adapter of this policy's shape.`)
+      throw new CheckpointError(
+        `${adapter?.folder ?? saved.folder} does not hold an adapter of this policy's shape.`,
+      )
     const { tensors } = await openAdapter(adapter.folder, model.config)
-    await readInto(tensors, model.lora.adapter.values(), (p) => adapterPrefix + p.name, (p) => p.data)
+    await readInto(
+      tensors,
+      model.lora.adapter.values(),
+      (p) => adapterPrefix + p.name,
+      (p) => p.data,
+    )
   } else {
-    if (saved.adapter) throw new CheckpointError(`${saved.adapter.folder} holds an adapter; this policy has full weights.`)
-    await readInto(await openSafetensors(saved.folder), model.base.values(), (p) => p.name, (p) => p.data)
+    if (saved.adapter)
+      throw new CheckpointError(`${saved.adapter.folder} holds an adapter; this policy has full weights.`)
+    await readInto(
+      await openSafetensors(saved.folder),
+      model.base.values(),
+      (p) => p.name,
+      (p) => p.data,
+    )
   }
   const { state } = saved
   if (!state?.optimizer) {
@@ -110,8 +131,19 @@ export async function loadPolicy(saved: SavedPolicy, model: Model): Promise<{ ve
   model.prepareTraining()
   const moments = await openSafetensors(state.folder, 'optimizer')
   const parameters = [...model.trained.values()]
-  await readInto(moments, parameters, (p) => `mean.${p.name}`, (p) => p.training!.mean, false)
-  await readInto(moments, parameters, (p) => `variance.${p.name}`, (p) => p.training!.variance)
+  await readInto(
+    moments,
+    parameters,
+    (p) => `mean.${p.name}`,
+    (p) => p.training!.mean,
+    false,
+  )
+  await readInto(
+    moments,
+    parameters,
+    (p) => `variance.${p.name}`,
+    (p) => p.training!.variance,
+  )
   return state
 }
 

@@ -112,7 +112,8 @@ export function gradients(graph: Graph, seeds: ReadonlyMap<Value, Value>, wrt: r
   const order = topologicalOrder(seeds.keys())
   const needed = new Set<Value>(wrt)
   for (const node of order)
-    if (node.inputs.some((input) => input && needed.has(input))) for (const output of node.outputs) needed.add(output)
+    if (node.inputs.some((input) => input && needed.has(input)))
+      for (const output of node.outputs) needed.add(output)
 
   const cotangents = new Map<Value, Value>(seeds)
   for (const node of order.reverse()) {
@@ -154,7 +155,8 @@ export function extract(
   const inputs = new Set<Value>()
   for (const node of nodes)
     for (const input of node.inputs)
-      if (input && !input.constant && (boundary.has(input) || !input.node || !inside.has(input.node))) inputs.add(input)
+      if (input && !input.constant && (boundary.has(input) || !input.node || !inside.has(input.node)))
+        inputs.add(input)
   return { name, nodes, inputs: [...inputs], outputs: [...outputs] }
 }
 

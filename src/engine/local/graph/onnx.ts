@@ -15,8 +15,10 @@ const message = (writer: BinaryWriter, field: number, write: Write) => {
 }
 const text = (writer: BinaryWriter, field: number, value: string) =>
   writer.tag(field, WireType.LengthDelimited).string(value)
-const integer = (writer: BinaryWriter, field: number, value: number) => writer.tag(field, WireType.Varint).int64(value)
-const float = (writer: BinaryWriter, field: number, value: number) => writer.tag(field, WireType.Bit32).float(value)
+const integer = (writer: BinaryWriter, field: number, value: number) =>
+  writer.tag(field, WireType.Varint).int64(value)
+const float = (writer: BinaryWriter, field: number, value: number) =>
+  writer.tag(field, WireType.Bit32).float(value)
 
 export function encodeModel(program: Program): Uint8Array {
   const writer = new BinaryWriter()

@@ -9,9 +9,16 @@ const microsoft = 'com.microsoft' as const
 /** y = x Wᵀ. x [N, I], W [O, I] as Hugging Face stores it. dx = dy W, dW = dyᵀ x. */
 export function linear(g: Graph, x: Value, w: Value): Value {
   const out: Shape = [...x.shape.slice(0, -1), w.shape[0]!]
-  return product(g, x, w, out, { transB: true }, {
-    rule: ([dy]) => [product(g, dy!, w, x.shape, {}), product(g, dy!, x, w.shape, { transA: true })],
-  })
+  return product(
+    g,
+    x,
+    w,
+    out,
+    { transB: true },
+    {
+      rule: ([dy]) => [product(g, dy!, w, x.shape, {}), product(g, dy!, x, w.shape, { transA: true })],
+    },
+  )
 }
 
 /** y = a + b, same shapes. */
@@ -28,7 +35,9 @@ export function addBias(g: Graph, x: Value, b: Value): Value {
 export function scale(g: Graph, x: Value, c: number): Value {
   if (c === 1) return x
   const factor = g.scalar(c)
-  return g.op('Mul', [x, factor], x.shape, { rule: ([dy]) => [g.op('Mul', [dy, factor], x.shape), undefined] })
+  return g.op('Mul', [x, factor], x.shape, {
+    rule: ([dy]) => [g.op('Mul', [dy, factor], x.shape), undefined],
+  })
 }
 
 /** Column sums of x [N, D], shape [D], as a matrix product: the reduction kernel over the first axis is slower. */
@@ -102,20 +111,22 @@ export function reshape(g: Graph, x: Value, shape: Shape): Value {
 }
 
 /**
- * Rows moved to other places: y = x[index]. x [R, D], index [...] (int32) with every row of x that matters named
- * exactly once, `inverse` [R] naming for each row of x its place among the rows of y. Being a permutation on the rows
- * that matter, its rule is a gather as well; a scatter that adds would race between threads.
- * `real` [..., 1], where given, is 0 at places of the cotangent that hold no row of their own.
+ * Rows moved to other places: y = rows(x)[index]. x [..., D] has R rows in all, index [...] (int32) names every row that
+ * matters exactly once; `inverse` has x's leading shape and names for each row of x its place among the rows of y. Being
+ * a permutation of the rows that matter, its rule is a gather as well; a scatter that adds would race between threads.
+ * `real`, where given, has x's leading shape and a last axis of 1, and is 0 at rows of x that are only padding.
  */
 export function moveRows(g: Graph, x: Value, index: Value, inverse: Value, real?: Value): Value {
-  const width = x.shape[1]!
-  return g.op('Gather', [x, index], [...index.shape, width], {
-    attributes: { axis: 0 },
+  const width = x.shape.at(-1)!
+  const take = (from: Value, at: Value, options: NodeOptions = {}) => {
+    const rows = from.shape.length === 2 ? from : reshape(g, from, ['rows', width])
+    return g.op('Gather', [rows, at], [...at.shape, width], { ...options, attributes: { axis: 0 } })
+  }
+  return take(x, index, {
+    differentiates: [x],
     rule: ([dy]) => {
-      const rows = reshape(g, dy!, ['rows', width])
-      const back = g.op('Gather', [rows, inverse], [...inverse.shape, width], { attributes: { axis: 0 } })
-      const dx = real ? g.op('Mul', [back, real], back.shape) : back
-      return [inverse.shape.length === 1 ? dx : reshape(g, dx, x.shape), undefined]
+      const dx = take(dy!, inverse)
+      return [real ? g.op('Mul', [dx, real], x.shape) : dx]
     },
   })
 }
@@ -129,21 +140,33 @@ export function attention(g: Graph, q: Value, k: Value, v: Value, mask: Value, a
   const scores: Shape = [...q.shape.slice(0, -1), k.shape.at(-2)!]
   const masked = g.op('Add', [product(g, q, k, scores, { transB: true, alpha }), mask], scores)
   const p = g.op('Softmax', [masked], scores, { attributes: { axis: -1 } })
-  const o: Value = product(g, p, v, q.shape, {}, {
-    differentiates: [q, k, v],
-    rule: ([dy]) => {
-      const delta = g.op('ReduceSum', [g.op('Mul', [dy, o], q.shape), lastAxis(g)], [...q.shape.slice(0, -1), 1], {
-        attributes: { keepdims: 1 },
-      })
-      const dp = product(g, dy!, v, scores, { transB: true })
-      const ds = g.op('Mul', [p, g.op('Sub', [dp, delta], scores)], scores)
-      return [
-        product(g, ds, k, q.shape, { alpha }),
-        product(g, ds, q, k.shape, { transA: true, alpha }),
-        product(g, p, dy!, v.shape, { transA: true }),
-      ]
+  const o: Value = product(
+    g,
+    p,
+    v,
+    q.shape,
+    {},
+    {
+      differentiates: [q, k, v],
+      rule: ([dy]) => {
+        const delta = g.op(
+          'ReduceSum',
+          [g.op('Mul', [dy, o], q.shape), lastAxis(g)],
+          [...q.shape.slice(0, -1), 1],
+          {
+            attributes: { keepdims: 1 },
+          },
+        )
+        const dp = product(g, dy!, v, scores, { transB: true })
+        const ds = g.op('Mul', [p, g.op('Sub', [dp, delta], scores)], scores)
+        return [
+          product(g, ds, k, q.shape, { alpha }),
+          product(g, ds, q, k.shape, { transA: true, alpha }),
+          product(g, p, dy!, v.shape, { transA: true }),
+        ]
+      },
     },
-  })
+  )
   return o
 }
 
@@ -161,7 +184,11 @@ function product(
   return g.op('FusedMatMul', [a, b], shape, {
     ...options,
     domain: microsoft,
-    attributes: { transA: Number(how.transA ?? 0), transB: Number(how.transB ?? 0), alpha: { float: how.alpha ?? 1 } },
+    attributes: {
+      transA: Number(how.transA ?? 0),
+      transB: Number(how.transB ?? 0),
+      alpha: { float: how.alpha ?? 1 },
+    },
   })
 }
 
@@ -204,7 +231,9 @@ export function targetLogprobs(
       const probabilities = g.op('Exp', [all], logits)
       const miss = g.op('Sub', [g.op('Exp', [logprobs], target.shape), g.scalar(1)], target.shape)
       // One element a row, so nothing is added twice and threads cannot race.
-      const error = g.op('ScatterElements', [probabilities, target, miss], logits, { attributes: { axis: 1 } })
+      const error = g.op('ScatterElements', [probabilities, target, miss], logits, {
+        attributes: { axis: 1 },
+      })
       const weight = g.op('Neg', [g.op('Mul', [dy, inverseTemperature], target.shape)], target.shape)
       const dlogits = g.op('Mul', [error, weight], logits)
       return [product(g, dlogits, w, h.shape, {}), product(g, dlogits, h, w.shape, { transA: true })]

@@ -45,7 +45,9 @@ export function decodingProgram(config: ModelConfig, lora: LoraSpec | undefined)
     })
   }
 
-  const last = g.op('Gather', [x, g.constant(BigInt64Array.of(-1n), [])], ['B', hiddenSize], { attributes: { axis: 1 } })
+  const last = g.op('Gather', [x, g.constant(BigInt64Array.of(-1n), [])], ['B', hiddenSize], {
+    attributes: { axis: 1 },
+  })
   const norm = rmsNorm(g, last, g.input('model.norm.weight', [hiddenSize]), config.normEpsilon)
   const logits = linear(g, norm, g.input('lm_head.weight', [vocabSize, hiddenSize]))
   const rows: Shape = ['B', vocabSize]
@@ -54,7 +56,11 @@ export function decodingProgram(config: ModelConfig, lora: LoraSpec | undefined)
   const probabilities = g.op('Softmax', [tempered], rows, { attributes: { axis: -1 } })
   const surprise = g.op('Mul', [g.op('Exp', [logprobs], rows), logprobs], rows)
   const axis = g.constant(BigInt64Array.of(-1n), [1])
-  const entropy = g.op('Neg', [g.op('ReduceSum', [surprise, axis], ['B', 1], { attributes: { keepdims: 1 } })], ['B', 1])
+  const entropy = g.op(
+    'Neg',
+    [g.op('ReduceSum', [surprise, axis], ['B', 1], { attributes: { keepdims: 1 } })],
+    ['B', 1],
+  )
   return new CompiledProgram(
     extract('decoding', [
       named(logprobs, 'logprobs'),

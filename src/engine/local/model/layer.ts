@@ -4,7 +4,17 @@
  */
 import type { LoraSpec } from '../../engine.js'
 import type { Graph, Shape, Value } from '../graph/graph.js'
-import { add, addBias, linear, reshape, type RotaryTables, rmsNorm, rotary, scale, swiglu } from '../graph/ops.js'
+import {
+  add,
+  addBias,
+  linear,
+  type RotaryTables,
+  reshape,
+  rmsNorm,
+  rotary,
+  scale,
+  swiglu,
+} from '../graph/ops.js'
 import type { ModelConfig } from '../hf/config.js'
 
 /** Linear layers of a decoder layer, by the name that LoRA targets use: [path, inputs, outputs, has a bias]. */
@@ -62,7 +72,11 @@ export class LayerWeights {
     if (this.lora?.targets.includes(name)) {
       const { rank, alpha } = this.lora
       const low = linear(this.g, x, this.get(`${path}.lora_A.weight`, [rank, inputs]))
-      const update = linear(this.g, scale(this.g, low, alpha / rank), this.get(`${path}.lora_B.weight`, [outputs, rank]))
+      const update = linear(
+        this.g,
+        scale(this.g, low, alpha / rank),
+        this.get(`${path}.lora_B.weight`, [outputs, rank]),
+      )
       y = add(this.g, y, update)
     }
     return y
@@ -73,7 +87,13 @@ export class LayerWeights {
 export type Attend = (q: Value, k: Value, v: Value) => Value
 
 /** Layer output for x [.., D]: x' = x + attention(norm(x)), y = x' + mlp(norm(x')). */
-export function decoderLayer(g: Graph, x: Value, weights: LayerWeights, tables: RotaryTables, attend: Attend): Value {
+export function decoderLayer(
+  g: Graph,
+  x: Value,
+  weights: LayerWeights,
+  tables: RotaryTables,
+  attend: Attend,
+): Value {
   const { config } = weights
   const norm = (value: Value, name: string) =>
     rmsNorm(g, value, weights.get(`${name}.weight`, [config.hiddenSize]), config.normEpsilon)

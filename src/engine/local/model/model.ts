@@ -20,8 +20,12 @@ export class Model {
   ) {
     this.rotary = new RotaryCache(config)
     const all = [...base.values(), ...(lora?.adapter.values() ?? [])]
-    this.tensors = new Map([['lm_head.weight', this.head.tensor], ...all.map((p) => [p.name, p.tensor] as const)])
-    for (let layer = 0; layer < config.layers; layer++) this.#layers.push(this.#bind(layer, (p) => [['', p.tensor]]))
+    this.tensors = new Map([
+      ['lm_head.weight', this.head.tensor],
+      ...all.map((p) => [p.name, p.tensor] as const),
+    ])
+    for (let layer = 0; layer < config.layers; layer++)
+      this.#layers.push(this.#bind(layer, (p) => [['', p.tensor]]))
   }
 
   /** What training changes. */
@@ -77,7 +81,8 @@ export class Model {
     for (const parameters of [this.base, this.lora?.adapter ?? new Map<string, Parameter>()])
       for (const parameter of parameters.values())
         if (parameter.name.startsWith(prefix))
-          for (const [kind, tensor] of entries(parameter)) out.set(kind + parameter.name.slice(prefix.length), tensor)
+          for (const [kind, tensor] of entries(parameter))
+            out.set(kind + parameter.name.slice(prefix.length), tensor)
     return out
   }
 

@@ -45,7 +45,9 @@ function differentiate(
   return {
     forward: new CompiledProgram({ ...forward, outputs: [...forward.outputs, ...kept] }),
     inference: new CompiledProgram({ ...forward, name: `${name} inference` }),
-    backward: new CompiledProgram(extract(`${name} backward`, outputs, new Set(recompute ? [] : [...kept, output]))),
+    backward: new CompiledProgram(
+      extract(`${name} backward`, outputs, new Set(recompute ? [] : [...kept, output])),
+    ),
     kept,
     output,
     trained: weights.map((w) => w.name),
@@ -64,7 +66,11 @@ const isTrained = (path: string, lora: LoraSpec | undefined) => lora === undefin
  * A decoder layer over N packed tokens of B sequences. Linear layers see [N, D]: padding is never multiplied. Attention
  * works on [B, Hkv, G S, dh] (G query heads share a key head), into which rows are moved and back out again.
  */
-export function trainingLayer(config: ModelConfig, lora: LoraSpec | undefined, recompute: boolean): Differentiated {
+export function trainingLayer(
+  config: ModelConfig,
+  lora: LoraSpec | undefined,
+  recompute: boolean,
+): Differentiated {
   const { heads, kvHeads, headDim } = config
   const g = new Graph()
   const weights = new LayerWeights(g, config, lora)
@@ -89,8 +95,7 @@ export function trainingLayer(config: ModelConfig, lora: LoraSpec | undefined, r
       mask,
       1 / Math.sqrt(headDim),
     )
-    const flat = reshape(g, out, [`B*${kvHeads}*S*${group}`, headDim])
-    return reshape(g, moveRows(g, flat, packQuery, padQuery, real), ['N', heads * headDim])
+    return reshape(g, moveRows(g, out, packQuery, padQuery, real), ['N', heads * headDim])
   })
   const trained = [...weights.inputs].filter(([path]) => isTrained(path, lora)).map(([, value]) => value)
   return differentiate('layer', g, y, x, trained, recompute)

@@ -20,7 +20,10 @@ const entries = {
   DisableMemPattern: [17, 'uint64_t (uint64_t)'],
   SetSessionLogSeverityLevel: [22, 'uint64_t (uint64_t, int)'],
   SetSessionGraphOptimizationLevel: [23, 'uint64_t (uint64_t, int)'],
-  CreateTensorWithDataAsOrtValue: [49, 'uint64_t (uint64_t, uint64_t, size_t, void*, size_t, int, _Out_ uint64_t*)'],
+  CreateTensorWithDataAsOrtValue: [
+    49,
+    'uint64_t (uint64_t, uint64_t, size_t, void*, size_t, int, _Out_ uint64_t*)',
+  ],
   CreateCpuMemoryInfo: [69, 'uint64_t (int, int, _Out_ uint64_t*)'],
   ReleaseStatus: [93, 'void (uint64_t)'],
   ReleaseSession: [95, 'void (uint64_t)'],

@@ -44,7 +44,10 @@ export function startRuntime(threads: number): Runtime {
   check(api.CreateAndRegisterAllocator(env, cpuMemory, 0), 'registering the allocator')
   const sessionOptions = make('session options', (out) => api.CreateSessionOptions(out))
   check(api.DisablePerSessionThreads(sessionOptions), 'sharing the thread pool')
-  check(api.SetSessionGraphOptimizationLevel(sessionOptions, allOptimizations), 'setting the optimization level')
+  check(
+    api.SetSessionGraphOptimizationLevel(sessionOptions, allOptimizations),
+    'setting the optimization level',
+  )
   check(api.SetSessionLogSeverityLevel(sessionOptions, warnings + 1), 'setting the log level')
   // Memory patterns are kept per shape; batches come in very many shapes.
   check(api.DisableMemPattern(sessionOptions), 'disabling memory patterns')

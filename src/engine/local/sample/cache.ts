@@ -1,10 +1,12 @@
 /** Key-value caches: for each layer keys and values of `rows` sequences of up to `capacity` tokens. */
-import { allocate } from '../ort/tensor.js'
+
 import type { ModelConfig } from '../hf/config.js'
+import { allocate } from '../ort/tensor.js'
 
 type Shape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>
 
-export const bytesPerToken = ({ layers, kvHeads, headDim }: Shape): number => layers * 2 * kvHeads * headDim * 4
+export const bytesPerToken = ({ layers, kvHeads, headDim }: Shape): number =>
+  layers * 2 * kvHeads * headDim * 4
 
 export class Cache {
   /** Keys and values of each layer in turn, [rows, Hkv, capacity, dh]. */

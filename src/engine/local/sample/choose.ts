@@ -31,7 +31,11 @@ function argmax(values: Float32Array, start: number, end: number): number {
 }
 
 /** Top-k first, then the smallest set of most probable tokens whose share reaches topP, then a draw from what is left. */
-function chooseFiltered(p: Float32Array, { topK, topP }: Pick<SampleParams, 'topP' | 'topK'>, u: number): number {
+function chooseFiltered(
+  p: Float32Array,
+  { topK, topP }: Pick<SampleParams, 'topP' | 'topK'>,
+  u: number,
+): number {
   const kept = mostProbable(p, topK > 0 ? Math.min(topK, p.length) : p.length)
   const mass = kept.reduce((sum, i) => sum + p[i]!, 0)
   let count = 0

@@ -1,7 +1,7 @@
 /** Runs the decoding program on the first rows of a cache. */
 import type { CompiledProgram } from '../graph/program.js'
-import type { Model } from '../model/model.js'
 import { pastKey, pastValue, presentKey, presentValue } from '../model/decoding.js'
+import type { Model } from '../model/model.js'
 import { allocate, allocateInts, Tensor } from '../ort/tensor.js'
 import type { Cache } from './cache.js'
 
@@ -40,14 +40,21 @@ export class Decoder {
     }
     const count = rows * width
     this.#x = bind('x', allocate(count * hiddenSize), [rows, width, hiddenSize])
-    this.#positions = bind('positions', new BigInt64Array(new ArrayBuffer(64 + count * 8), 0, count), [rows, width])
+    this.#positions = bind('positions', new BigInt64Array(new ArrayBuffer(64 + count * 8), 0, count), [
+      rows,
+      width,
+    ])
     this.#lastIndex = bind('lastIndex', allocateInts(rows), [rows])
     this.#total = bind('total', allocateInts(1), [1])
     bind('inverseTemperature', allocate(rows).fill(temperature > 0 ? 1 / temperature : 1), [rows, 1])
     for (let layer = 0; layer < layers; layer++) {
       const shape = [rows, kvHeads, cache.capacity, headDim]
       this.#bindCache(pastKey(layer), presentKey(layer), new Tensor(cache.view(2 * layer, rows), shape))
-      this.#bindCache(pastValue(layer), presentValue(layer), new Tensor(cache.view(2 * layer + 1, rows), shape))
+      this.#bindCache(
+        pastValue(layer),
+        presentValue(layer),
+        new Tensor(cache.view(2 * layer + 1, rows), shape),
+      )
     }
     this.#next = {
       logprobs: bind('logprobs', allocate(rows * vocabSize), [rows, vocabSize]),

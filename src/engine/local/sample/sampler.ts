@@ -61,7 +61,9 @@ export async function* sampleCompletions(
   breathe: () => Promise<void>,
 ): AsyncGenerator<SampledTokens> {
   const { vocabSize } = model.config
-  const queue: Waiting[] = requests.flatMap(({ n }, request) => Array.from({ length: n }, (_, index) => ({ request, index })))
+  const queue: Waiting[] = requests.flatMap(({ n }, request) =>
+    Array.from({ length: n }, (_, index) => ({ request, index })),
+  )
   if (queue.length === 0) return
   const capacity = Math.max(...requests.map(({ prompt }) => prompt.length)) + params.maxTokens
   const affordable = Math.floor(options.cacheBytes / (capacity * bytesPerToken(model.config)))
@@ -191,7 +193,11 @@ function finish(row: Row, stop: StopReason): SampledTokens {
 }
 
 /** Every token holds at least one byte, so a stop string that has just been completed lies in as many tokens as it has bytes. */
-function endsWithStop(tokens: number[], stops: readonly string[], decode: (tokens: number[]) => string): boolean {
+function endsWithStop(
+  tokens: number[],
+  stops: readonly string[],
+  decode: (tokens: number[]) => string,
+): boolean {
   const longest = Math.max(...stops.map((stop) => Buffer.byteLength(stop)))
   const tail = decode(tokens.slice(-longest))
   return stops.some((stop) => tail.includes(stop))

@@ -7,7 +7,11 @@ import type { Parameters } from '../model/weights.js'
  * `step` counts from 1. With clipNorm > 0 gradients are scaled by min(1, clipNorm / (norm + 1e-6)), norm over all of them.
  * A gradient that is not finite leaves the weights untouched and is an error: continuing would destroy the policy.
  */
-export function adamStep(parameters: Parameters, adam: AdamParams, step: number): Omit<OptimReport, 'version'> {
+export function adamStep(
+  parameters: Parameters,
+  adam: AdamParams,
+  step: number,
+): Omit<OptimReport, 'version'> {
   let squares = 0
   for (const { training } of parameters.values()) {
     const gradient = training!.gradient.data as Float32Array

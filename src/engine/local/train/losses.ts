@@ -29,7 +29,9 @@ export function trainedPositions(datum: Datum, loss: Loss): number[] {
   const { length } = datum.tokens
   const need = (values: Float32Array | undefined, name: string): Float32Array => {
     if (values?.length !== length)
-      throw new InvariantError(`A datum of ${length} positions for ${loss.name} has ${values?.length ?? 'no'} ${name}.`)
+      throw new InvariantError(
+        `A datum of ${length} positions for ${loss.name} has ${values?.length ?? 'no'} ${name}.`,
+      )
     return values
   }
   if (datum.targets.length !== length)

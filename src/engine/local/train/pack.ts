@@ -88,6 +88,7 @@ export function pack(sequences: readonly Pick<Datum, 'tokens'>[], heads: number,
 export function causalMask(group: number, longest: number): Float32Array {
   const mask = allocate(group * longest * longest)
   for (let g = 0; g < group; g++)
-    for (let s = 0; s < longest; s++) mask.fill(-1e30, (g * longest + s) * longest + s + 1, (g * longest + s + 1) * longest)
+    for (let s = 0; s < longest; s++)
+      mask.fill(-1e30, (g * longest + s) * longest + s + 1, (g * longest + s + 1) * longest)
   return mask
 }

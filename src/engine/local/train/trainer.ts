@@ -36,7 +36,10 @@ export class TrainingMemory {
 
 /** Bytes of everything kept between forward and backward of all layers. */
 export function keptBytes(layer: Differentiated, layers: number, sizes: Sizes): number {
-  const floats = layer.kept.reduce((sum, value) => sum + elementsOf(value.shape, sizes), elementsOf(layer.output.shape, sizes))
+  const floats = layer.kept.reduce(
+    (sum, value) => sum + elementsOf(value.shape, sizes),
+    elementsOf(layer.output.shape, sizes),
+  )
   return 4 * layers * floats
 }
 
@@ -62,7 +65,9 @@ export class Trainer {
     const sums = emptySums()
     const temperature = loss.name === 'cross_entropy' ? 1 : loss.temperature
     const scored = data.map((datum) => ({ sequence: datum, positions: trainedPositions(datum, loss) }))
-    const logprobs = this.#run(scored, temperature, (i, t, logprob) => positionLoss(data[i]!, t, logprob, loss, sums))
+    const logprobs = this.#run(scored, temperature, (i, t, logprob) =>
+      positionLoss(data[i]!, t, logprob, loss, sums),
+    )
     return { sums, logprobs }
   }
 
@@ -97,11 +102,18 @@ export class Trainer {
         scored[active[j]!]!.positions.map((t) => ({ datum: active[j]!, t, row: packed.starts[b]! + t })),
       )
       const targets = rows.map(({ datum, t }) => scored[datum]!.sequence.targets[t]!)
-      this.#microBatch(packed, rows.map((r) => r.row), targets, temperature, (k, logprob) => {
-        const { datum, t } = rows[k]!
-        out[datum]![t] = logprob
-        return slope?.(datum, t, logprob)
-      }, slope !== undefined)
+      this.#microBatch(
+        packed,
+        rows.map((r) => r.row),
+        targets,
+        temperature,
+        (k, logprob) => {
+          const { datum, t } = rows[k]!
+          out[datum]![t] = logprob
+          return slope?.(datum, t, logprob)
+        },
+        slope !== undefined,
+      )
     }
     return out
   }
@@ -136,7 +148,8 @@ export class Trainer {
         ['y', y],
       ])
       if (backward)
-        for (const value of layer.kept) bindings.set(value.name, workspace.tensor(shapeOf(value.shape, sizes)))
+        for (const value of layer.kept)
+          bindings.set(value.name, workspace.tensor(shapeOf(value.shape, sizes)))
       const program = backward ? layer.forward : layer.inference
       program.run(bindings, common, this.model.layer(l))
       kept.push(bindings)
@@ -193,7 +206,8 @@ export class Trainer {
         ['target', workspace.view(target, [count, 1])],
         ['inverseTemperature', workspace.view(allocate(1).fill(1 / temperature), [])],
       ])
-      if (dx) for (const value of head.kept) bindings.set(value.name, workspace.tensor(shapeOf(value.shape, sizes)))
+      if (dx)
+        for (const value of head.kept) bindings.set(value.name, workspace.tensor(shapeOf(value.shape, sizes)))
       const program = dx ? head.forward : head.inference
       program.run(bindings, weights)
 
@@ -244,7 +258,8 @@ export class Trainer {
   }
 
   #mask(group: number, longest: number): Tensor {
-    const mask = this.#masks.get(longest) ?? new Tensor(causalMask(group, longest), [group * longest, longest])
+    const mask =
+      this.#masks.get(longest) ?? new Tensor(causalMask(group, longest), [group * longest, longest])
     // Masks of long sequences are large; only short ones repeat often enough to be worth keeping.
     if (longest <= 512) this.#masks.set(longest, mask)
     return mask
