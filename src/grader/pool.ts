@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url'
+import { GraderError } from '../core/errors.js'
+import { GradeChild, type Outcome } from './child.js'
+import { isEquivalent } from './equivalence.js'
+import { lastBoxed } from './extract.js'
+import type { Grader, Verdict } from './grader.js'
+import { normalise } from './normalise.js'
+
+export interface GraderOptions {
+  /** Processes that compare at the same time; started when first needed. @default 2 */
+  workers?: number
+  /** Time one comparison has before its process is killed and it counts as not equal, milliseconds. @default 5000 */
+  deadlineMs?: number
+  /** Script of the grading process. @default the one of this package */
+  workerPath?: string
+}
+
+/** Numerals so plain and short that comparing them is bounded, which spares the way to another process. */
+const plainNumeral = /^ {0,4}[-+]?[\d,]{1,40}(?:\.\d{1,40})? {0,4}$/
+
+/**
+ * A grader that cannot hang: what is more than two plain numerals is compared in processes that are killed at the
+ * deadline. Verdicts do not depend on how many processes there are.
+ */
+export function createGrader(options: GraderOptions = {}): Grader {
+  const { workers = 2, deadlineMs = 5000, workerPath = ownWorker() } = options
+  const children = Array.from({ length: workers }, () => new GradeChild(workerPath, deadlineMs))
+  const idle = [...children]
+  const waiting: ((child: GradeChild) => void)[] = []
+  let closed = false
+
+  async function ask(gold: string, answer: string): Promise<{ outcome: Outcome; ms: number }> {
+    const child = idle.pop() ?? (await new Promise<GradeChild>((resolve) => waiting.push(resolve)))
+    const began = performance.now()
+    try {
+      return { outcome: await child.ask({ gold, answer }), ms: performance.now() - began }
+    } finally {
+      const next = waiting.shift()
+      if (next) next(child)
+      else idle.push(child)
+    }
+  }
+
+  async function gradeOne({ gold, prediction }: { gold: string; prediction: string }): Promise<Verdict> {
+    const extracted = lastBoxed(prediction)?.trim() || null
+    const refused = { equal: false, extracted, ms: 0 }
+    if (extracted === null) return { ...refused, reason: 'no_answer' }
+    if (normalise(gold) === '') return { ...refused, reason: 'unparsable_gold' }
+    if (plainNumeral.test(gold) && plainNumeral.test(extracted)) {
+      const equal = isEquivalent(gold, extracted)
+      return { equal, extracted, reason: equal ? 'equal' : 'different', ms: 0 }
+    }
+    const { outcome, ms } = await ask(gold, extracted)
+    return { equal: outcome === 'equal', extracted, reason: outcome, ms }
+  }
+
+  return {
+    grade: async (cases) => {
+      if (closed) throw new GraderError('The grader is closed.')
+      return Promise.all(cases.map(gradeOne))
+    },
+    close: async () => {
+      closed = true
+      await Promise.all(children.map((child) => child.close()))
+    },
+  }
+}
+
+function ownWorker(): string {
+  return fileURLToPath(new URL('./grade-worker.js', import.meta.url))
+}
