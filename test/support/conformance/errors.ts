@@ -72,7 +72,11 @@ export function describeErrors(subject: Subject): void {
 
     it.each(wrong)('%s', (_, datum, loss, mentions) =>
       subject.withPolicy(async (policy) => {
-        const good = examples(policy.tokenizer)
+        const good = examples(policy.tokenizer).map((d) => ({
+          ...d,
+          advantages: d.weights!,
+          referenceLogprobs: d.weights!,
+        }))
         await refusal(policy.forwardBackward([good[0]!, datum()], loss), mentions)
         // A refused batch leaves no gradient behind.
         await policy.forwardBackward(good, { name: 'cross_entropy' })

@@ -1,0 +1,118 @@
+/**
+ * Health alarms: each is a pure function of the metrics so far, so that a resumed run raises what an undisturbed one
+ * would. An alarm tells, it never stops a run. It is raised when its condition begins to hold.
+ */
+import type { MetricsLine } from './directory.js'
+
+export interface Alarm {
+  name: string
+  /** Left side of the condition. */
+  value: number
+  /** Right side of the condition. */
+  threshold: number
+  /** The condition, in words and symbols. */
+  formula: string
+  /** What it warns of and what to try. */
+  message: string
+}
+
+/** Rounds that a windowed alarm averages over. */
+const WINDOW = 5
+
+/** Alarms whose condition holds after the last line and did not after the one before. */
+export function newAlarms(history: readonly MetricsLine[]): Alarm[] {
+  const before = new Set(activeAlarms(history.slice(0, -1)).map(({ name }) => name))
+  return activeAlarms(history).filter(({ name }) => !before.has(name))
+}
+
+export function activeAlarms(history: readonly MetricsLine[]): Alarm[] {
+  const names = [...new Set(history.flatMap((line) => Object.keys(line)))]
+  const roles = (suffix: string) =>
+    names.filter((name) => name.endsWith(`/${suffix}`)).map((name) => name.slice(0, -suffix.length - 1))
+  return [
+    validQuestions(history),
+    ...roles('policy/entropy').map((role) => entropyCollapse(history, role)),
+    ...roles('len/truncated_frac').map((role) => truncation(history, role)),
+    heldoutDrop(history),
+  ].filter((alarm) => alarm !== undefined)
+}
+
+/** mean of questions/valid_frac over the last 5 rounds < 0.1 */
+function validQuestions(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'questions/valid_frac')
+  if (value === undefined || value >= 0.1) return undefined
+  return {
+    name: 'valid_questions_low',
+    value,
+    threshold: 0.1,
+    formula: `mean of questions/valid_frac over ${WINDOW} rounds < 0.1`,
+    message: 'Hardly any proposed question can train anyone: look at the proposer rollouts of this round.',
+  }
+}
+
+/** mean of ROLE/policy/entropy over the last 5 rounds < 0.2 x its mean over the first 5 */
+function entropyCollapse(history: readonly MetricsLine[], role: string): Alarm | undefined {
+  const values = valuesOf(history, `${role}/policy/entropy`)
+  if (values.length < 2 * WINDOW) return undefined
+  const value = mean(values.slice(-WINDOW))
+  const threshold = 0.2 * mean(values.slice(0, WINDOW))
+  if (value >= threshold) return undefined
+  return {
+    name: `${role}_entropy_collapse`,
+    value,
+    threshold,
+    formula: `mean of ${role}/policy/entropy over ${WINDOW} rounds < 0.2 x its mean over the first ${WINDOW}`,
+    message: `The ${role} has all but stopped exploring: lower its learning rate.`,
+  }
+}
+
+/** mean of ROLE/len/truncated_frac over the last 5 rounds > 0.3 */
+function truncation(history: readonly MetricsLine[], role: string): Alarm | undefined {
+  const value = recent(history, `${role}/len/truncated_frac`)
+  if (value === undefined || value <= 0.3) return undefined
+  return {
+    name: `${role}_truncation_high`,
+    value,
+    threshold: 0.3,
+    formula: `mean of ${role}/len/truncated_frac over ${WINDOW} rounds > 0.3`,
+    message: `Many completions of the ${role} reach the token limit: raise the limit or look for repetition.`,
+  }
+}
+
+/** start - now of heldout/accuracy > 1.96 standard errors of the difference */
+function heldoutDrop(history: readonly MetricsLine[]): Alarm | undefined {
+  const evals = history.filter((line) => typeof line['heldout/accuracy'] === 'number')
+  const first = evals[0]
+  const last = evals.at(-1)
+  if (first === undefined || last === undefined || first === last) return undefined
+  const threshold = Math.hypot(halfWidth(first), halfWidth(last))
+  const value = Number(first['heldout/accuracy']) - Number(last['heldout/accuracy'])
+  if (value <= threshold) return undefined
+  return {
+    name: 'heldout_below_start',
+    value,
+    threshold,
+    formula: 'start - now of heldout/accuracy > 1.96 standard errors of the difference',
+    message:
+      'The model now does worse outside the game than at the start, whatever the rewards say: stop and lower the learning rates.',
+  }
+}
+
+/** Half of the 95 % interval. */
+function halfWidth(line: MetricsLine): number {
+  return (Number(line['heldout/accuracy_high']) - Number(line['heldout/accuracy_low'])) / 2
+}
+
+/** Mean over the last rounds that report a metric; undefined before there are enough. */
+function recent(history: readonly MetricsLine[], name: string): number | undefined {
+  const values = valuesOf(history, name).slice(-WINDOW)
+  return values.length < WINDOW ? undefined : mean(values)
+}
+
+function valuesOf(history: readonly MetricsLine[], name: string): number[] {
+  return history.map((line) => line[name]).filter((value) => typeof value === 'number')
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

@@ -1,0 +1,50 @@
+/** What a run says while it runs: one typed stream, drawn by the terminal or written as JSON lines by the command line. */
+import type { MemoryPlan } from '../engine/engine.js'
+import type { EvalReport } from '../eval/evaluate.js'
+import type { Alarm } from './alarms.js'
+import type { Recipe } from './recipe.js'
+
+/** Accuracy on the held-out problems at the start and now: mean of the samples. */
+export interface HeldoutChange {
+  before: number
+  after: number
+  /** Problems. */
+  n: number
+}
+
+export type RunEvent =
+  | { event: 'config'; run: string; config: Recipe }
+  | ({ event: 'memory' } & MemoryPlan)
+  /** Rounds were done before: this run goes on after `round`. */
+  | { event: 'resume'; round: number; note?: string }
+  /** What the round is doing, for the live display; left out of the JSON lines. */
+  | { event: 'phase'; name: string; done?: number; total?: number }
+  | {
+      event: 'round'
+      round: number
+      rounds: number
+      seconds: number
+      metrics: Record<string, number>
+      skipped?: string
+    }
+  | ({ event: 'eval'; round: number; name: string; sampling: 'sampled' | 'greedy' } & EvalSummary)
+  | { event: 'checkpoint'; round: number; path: string }
+  | ({ event: 'alarm'; round: number } & Alarm)
+  | DoneEvent
+  | { event: 'error'; code: string; message: string; hint?: string }
+
+export type EvalSummary = Omit<EvalReport, 'records'>
+
+export interface DoneEvent {
+  event: 'done'
+  run: string
+  /** Rounds done in all. */
+  rounds: number
+  /** Of this process. */
+  seconds: number
+  heldout: HeldoutChange | null
+  /** True where it was asked to end before the last round. */
+  stopped?: true
+}
+
+export type Emit = (event: RunEvent) => void

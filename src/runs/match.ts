@@ -1,0 +1,136 @@
+/** Everything one run plays with, opened from its recipe: the engine, a policy for each role, the grader, the yardsticks. */
+import { randomStream } from '../core/random.js'
+import type { AdamParams, Engine, MemoryPlan, Policy } from '../engine/engine.js'
+import type { EvalProblem } from '../eval/evaluate.js'
+import type { AnyGame, GameContext, Role, Workload, World } from '../games/game.js'
+import { scheduledRate } from '../games/schedule.js'
+import type { Grader } from '../grader/grader.js'
+import type { Emit } from './events.js'
+import type { Parts } from './parts.js'
+import { type HeldoutRecipe, type LoadedRecipe, type Recipe, type RoleRecipe, resolvePath } from './recipe.js'
+
+export interface Match {
+  recipe: Recipe
+  game: AnyGame
+  engine: Engine
+  roles: Record<string, Role>
+  grader: Grader
+  world: World | undefined
+  heldout: Heldout | undefined
+  memory: MemoryPlan
+  /** Resolves a path of the run file. */
+  path(relative: string): string
+  close(): Promise<void>
+}
+
+export interface Heldout {
+  recipe: HeldoutRecipe
+  problems: EvalProblem[]
+}
+
+/** Where a game does not say what it needs. */
+const usualWorkload: Workload = { trainTokens: 16_384, longestSequence: 1024, sampleRows: 64 }
+
+export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Match> {
+  const { recipe, game, folder } = loaded
+  const path = (relative: string) => resolvePath(folder, relative)
+  const { heldout, world } = recipe.anchors
+  const problems = heldout && (await loadHeldout(heldout, parts, path))
+  const engine = await parts.openEngine(recipe.engine)
+  const roles: Record<string, Role> = {}
+  const open: { close(): Promise<void> }[] = [engine]
+  const close = async () => {
+    for (const part of open.reverse()) await part.close().catch(() => {})
+  }
+  try {
+    const grader = await parts.createGrader()
+    open.push(grader)
+    for (const name of game.roles) {
+      const role = recipe.roles[name]!
+      const policy = await openPolicy(engine, role, path(role.model), recipe.seed, name)
+      open.push(policy)
+      roles[name] = { name, policy, adam: adamParams(role, 0, recipe.rounds) }
+    }
+    const memory = await engine.planMemory(game.workload?.(recipe.settings) ?? usualWorkload)
+    return {
+      recipe,
+      game,
+      engine,
+      roles,
+      grader,
+      world: world && (await parts.loadWorld(world)),
+      heldout: heldout && problems && { recipe: heldout, problems },
+      memory,
+      path,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function loadHeldout({ problems, n }: HeldoutRecipe, parts: Parts, path: (name: string) => string) {
+  return problems === 'arithmetic'
+    ? parts.heldoutProblems(problems, n)
+    : parts.readProblems(path(problems), n)
+}
+
+function openPolicy(
+  engine: Engine,
+  role: RoleRecipe,
+  model: string,
+  seed: number,
+  name: string,
+): Promise<Policy> {
+  const { lora } = role
+  return engine.open({ model, seed: randomStream(seed, 'policy', name).int(2 ** 31), ...(lora && { lora }) })
+}
+
+/** Adam parameters of a role after `round` of `rounds` rounds. */
+export function adamParams({ optim }: RoleRecipe, round: number, rounds: number): AdamParams {
+  return {
+    learningRate: scheduledRate(optim.learning_rate, optim.schedule, round, rounds),
+    beta1: optim.beta1,
+    beta2: optim.beta2,
+    epsilon: optim.epsilon,
+    weightDecay: optim.weight_decay,
+    clipNorm: optim.clip_norm,
+  }
+}
+
+/** What a game sees of the run; random streams and seeds are named by the round, or by `setup` before there is one. */
+export function gameContext(
+  match: Match,
+  round: number | undefined,
+  signal: AbortSignal,
+  emit: Emit,
+): GameContext<unknown> {
+  const { recipe, roles, grader, world, path } = match
+  const place = round === undefined ? ['setup'] : ['round', round]
+  const random = (...names: (string | number)[]) => randomStream(recipe.seed, ...place, ...names)
+  return {
+    config: recipe.settings,
+    roles,
+    grader,
+    world,
+    path,
+    signal,
+    round: round ?? 0,
+    rounds: recipe.rounds,
+    random,
+    seed: (...names) => random('seed', ...names).int(2 ** 31),
+    phase: (name, done, total) =>
+      emit({
+        event: 'phase',
+        name,
+        ...(done !== undefined && { done }),
+        ...(total !== undefined && { total }),
+      }),
+  }
+}
+
+/** Optimizer steps that each role has taken. */
+export function versions(match: Match): Record<string, number> {
+  return Object.fromEntries(Object.entries(match.roles).map(([name, { policy }]) => [name, policy.version]))
+}

@@ -1,0 +1,45 @@
+/** The modules a run is made of, loaded when a run needs them: `sparring --help` loads none. */
+import type { Engine } from '../engine/engine.js'
+import type { EvalProblem } from '../eval/evaluate.js'
+import type { AnyGame, World } from '../games/game.js'
+import type { Grader } from '../grader/grader.js'
+import type { Recipe } from './recipe.js'
+
+/** Passed in, so that a test can bring its own engine and game. */
+export interface Parts {
+  loadGame(name: string): Promise<AnyGame>
+  openEngine(engine: Recipe['engine']): Promise<Engine>
+  createGrader(): Promise<Grader>
+  loadWorld(name: 'arithmetic'): Promise<World>
+  /** The first n problems of a JSONL file. */
+  readProblems(path: string, n: number): Promise<EvalProblem[]>
+  /** n held-out problems of a world, the same in every run. */
+  heldoutProblems(world: 'arithmetic', n: number): Promise<EvalProblem[]>
+}
+
+export const parts: Parts = {
+  async loadGame(name) {
+    const games = await import('../games/index.js')
+    return games.loadGame(name)
+  },
+  async openEngine({ threads }) {
+    const { openLocalEngine } = await import('../engine/local/index.js')
+    return openLocalEngine({ threads })
+  },
+  async createGrader() {
+    const { createGrader } = await import('../grader/index.js')
+    return createGrader()
+  },
+  async loadWorld() {
+    const { arithmetic } = await import('../worlds/arithmetic/index.js')
+    return arithmetic
+  },
+  async readProblems(path, n) {
+    const { readProblems } = await import('../data/problems.js')
+    return (await readProblems(path)).slice(0, n)
+  },
+  async heldoutProblems(_world, n) {
+    const { heldoutProblems } = await import('../worlds/arithmetic/index.js')
+    return heldoutProblems(n, 0)
+  },
+}

@@ -1,0 +1,202 @@
+/** The run file: YAML to a validated, fully filled-in recipe. Every fault is one sentence with file, key and value. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { parseDocument } from 'yaml'
+import { z } from 'zod'
+import { ConfigError } from '../core/errors.js'
+import { nearest } from '../core/nearest.js'
+import { projectRoot } from '../core/paths.js'
+import type { AnyGame } from '../games/game.js'
+import { scheduleSchema } from '../games/schedule.js'
+import { explain } from './explain.js'
+import { applySetting } from './settings.js'
+
+const linearLayers = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
+
+const loraSchema = z.strictObject({
+  rank: z.int().min(1).default(16).describe('Rank of the update of each adapted layer'),
+  alpha: z.number().gt(0).default(32).describe('The update is scaled by alpha / rank'),
+  targets: z
+    .array(z.enum(linearLayers))
+    .min(1)
+    .default([...linearLayers])
+    .describe('Linear layers that get an adapter, by their Hugging Face names'),
+})
+
+const optimSchema = z.strictObject({
+  learning_rate: z.number().gt(0).describe('Step size of Adam at the top of the schedule'),
+  schedule: scheduleSchema,
+  beta1: z.number().min(0).lt(1).default(0.9).describe('Decay of the mean of the gradients'),
+  beta2: z.number().min(0).lt(1).default(0.999).describe('Decay of the mean of their squares'),
+  epsilon: z.number().gt(0).default(1e-8).describe('Added to the root of the mean of squares'),
+  weight_decay: z.number().min(0).default(0).describe('Decoupled weight decay (AdamW)'),
+  clip_norm: z.number().min(0).default(1).describe('Largest norm of the gradient; 0 is off'),
+})
+
+const roleSchema = z.strictObject({
+  model: z.string().min(1).describe('Model folder in Hugging Face form, or a checkpoint of a role'),
+  lora: loraSchema.optional().describe('Train an adapter; full weights where absent'),
+  optim: optimSchema.describe('How the role is optimised'),
+})
+
+const engineSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('local').describe('This machine'),
+    threads: z
+      .int()
+      .min(1)
+      .default(() => availableParallelism())
+      .describe('Threads of the engine; the numbers of a run are bound to it'),
+  }),
+])
+
+const heldoutSchema = z.strictObject({
+  role: z.string().min(1).describe('Role that answers the problems'),
+  problems: z.string().min(1).describe('arithmetic, or a JSONL file of {problem, answer}'),
+  n: z.int().min(1).default(512).describe('Problems; the first n of a file'),
+  samples: z.int().min(1).default(1).describe('Samples a problem'),
+  temperature: z.number().gt(0).default(1).describe('Temperature of the samples'),
+  greedy: z.boolean().default(true).describe('Measure greedy answers as well'),
+  max_tokens: z.int().min(1).default(512).describe('Most tokens of an answer'),
+})
+
+const anchorsSchema = z.strictObject({
+  every: z
+    .int()
+    .min(1)
+    .default(20)
+    .describe('Rounds between measurements; the start and the end are measured always'),
+  heldout: heldoutSchema.optional().describe('Problems outside the game with known answers'),
+  world: z
+    .literal('arithmetic')
+    .optional()
+    .describe('World that knows true answers, for the audit of labels'),
+})
+
+const checkpointSchema = z.strictObject({
+  every: z.int().min(1).default(10).describe('Rounds between checkpoints'),
+  keep: z.int().min(1).default(2).describe('Newest checkpoints to keep'),
+})
+
+export const recipeSchema = z.strictObject({
+  folder: z
+    .string()
+    .optional()
+    .describe("Folder that relative paths start from; the run file's own where absent"),
+  game: z.string().min(1).describe('Game to play: see sparring games'),
+  seed: z.int().min(0).default(0).describe('Seed of every random draw'),
+  rounds: z.int().min(1).describe('Rounds to play'),
+  engine: engineSchema.prefault({ kind: 'local' }).describe('Where the policies live'),
+  roles: z.record(z.string(), roleSchema).describe('Policy of each role of the game'),
+  settings: z.record(z.string(), z.unknown()).default({}).describe("The game's own settings"),
+  checkpoint: checkpointSchema.prefault({}),
+  anchors: anchorsSchema.prefault({}),
+})
+
+export type Recipe = z.output<typeof recipeSchema>
+export type RoleRecipe = Recipe['roles'][string]
+export type HeldoutRecipe = NonNullable<Recipe['anchors']['heldout']>
+
+export interface LoadedRecipe {
+  /** Names the run folder. */
+  name: string
+  /** The run file, as the user would write it. */
+  file: string
+  /** Absolute folder that relative paths start from. */
+  folder: string
+  recipe: Recipe
+  game: AnyGame
+}
+
+export interface RecipeOptions {
+  /** `key.path=value`, values in YAML. */
+  set?: string[]
+  seed?: number | undefined
+  rounds?: number | undefined
+  loadGame(name: string): Promise<AnyGame>
+}
+
+/** Reads a run file by path, or a recipe of the package by name. Throws ConfigError. */
+export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Promise<LoadedRecipe> {
+  const path = findRecipe(nameOrPath)
+  const file = path === nameOrPath ? nameOrPath : `recipes/${basename(path)}`
+  const data = parseYaml(readFileSync(path, 'utf8'), file)
+  for (const text of options.set ?? []) applySetting(data, text)
+  if (options.seed !== undefined) data.seed = options.seed
+  if (options.rounds !== undefined) data.rounds = options.rounds
+
+  const recipe = check(recipeSchema, data, file)
+  const game = await options.loadGame(recipe.game)
+  checkRoles(recipe, game, file)
+  recipe.settings = check(game.config, recipe.settings, file, ['settings']) as Recipe['settings']
+  const folder = resolve(dirname(path), recipe.folder ?? '.')
+  return { name: basename(path, extname(path)), file, folder, recipe, game }
+}
+
+/** Absolute path of a file that a run file names: from its own folder, else from the package's. */
+export function resolvePath(folder: string, path: string): string {
+  if (isAbsolute(path)) return path
+  const own = resolve(folder, path)
+  const packaged = join(projectRoot(), path)
+  return !existsSync(own) && existsSync(packaged) ? packaged : own
+}
+
+function findRecipe(nameOrPath: string): string {
+  if (/[/\\]|\.(ya?ml|json)$/.test(nameOrPath)) {
+    if (existsSync(nameOrPath)) return nameOrPath
+    throw new ConfigError(`The run file ${nameOrPath} does not exist.`, {
+      hint: `Recipes of the package go by name: ${recipeNames().join(', ')}.`,
+    })
+  }
+  const path = join(projectRoot(), 'recipes', `${nameOrPath}.yaml`)
+  if (existsSync(path)) return path
+  const guess = nearest(nameOrPath, recipeNames())
+  throw new ConfigError(`There is no recipe ${nameOrPath}.`, {
+    hint: guess === undefined ? `Recipes: ${recipeNames().join(', ')}.` : `Did you mean ${guess}?`,
+  })
+}
+
+export function recipeNames(): string[] {
+  const files = readdirSync(join(projectRoot(), 'recipes'))
+  return files.filter((file) => file.endsWith('.yaml')).map((file) => basename(file, '.yaml'))
+}
+
+function parseYaml(text: string, file: string): Record<string, unknown> {
+  const document = parseDocument(text)
+  const fault = document.errors[0]
+  if (fault)
+    throw new ConfigError(`${file} is not valid YAML: ${fault.message.split('\n')[0]!.replace(/:$/, '')}.`)
+  const data: unknown = document.toJS()
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new ConfigError(`${file} must be a table of keys.`, {
+      hint: 'See docs/run-files.md for an example.',
+    })
+  }
+  return data as Record<string, unknown>
+}
+
+function check<T>(schema: z.ZodType<T>, data: unknown, file: string, prefix: string[] = []): T {
+  const result = schema.safeParse(data)
+  if (!result.success) throw explain(result.error.issues, { file, schema, data, prefix })
+  return result.data
+}
+
+function checkRoles({ roles, anchors }: Recipe, game: AnyGame, file: string): void {
+  const known = game.roles.join(', ')
+  for (const name of Object.keys(roles)) {
+    if (game.roles.includes(name)) continue
+    const guess = nearest(name, game.roles)
+    throw new ConfigError(`${file}: roles.${name} is not a role of ${game.name}.`, {
+      hint: guess === undefined ? `Roles of ${game.name}: ${known}.` : `Did you mean roles.${guess}?`,
+    })
+  }
+  const missing = game.roles.find((name) => !(name in roles))
+  if (missing !== undefined) {
+    throw new ConfigError(`${file}: roles.${missing} is missing; ${game.name} is played by ${known}.`)
+  }
+  const { heldout } = anchors
+  if (heldout !== undefined && !game.roles.includes(heldout.role)) {
+    throw new ConfigError(`${file}: anchors.heldout.role must be one of ${known}, not "${heldout.role}".`)
+  }
+}
