@@ -1,0 +1,46 @@
+/** One column of a Parquet file, row group by row group. The reader is loaded when it is first needed. */
+import { DataError, messageOf } from '../core/errors.js'
+import { nearest } from '../core/nearest.js'
+import { unreadable } from './jsonl.js'
+
+/**
+ * Yields the values of a top-level column in order; nulls stay null. Snappy, gzip, zstd, brotli and lz4 are decoded.
+ * Throws DataError where the file is no Parquet file, is damaged or has no such column.
+ */
+export async function* readParquetColumn(path: string, column: string): AsyncGenerator<unknown> {
+  const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import(
+    'hyparquet'
+  )
+  const { compressors } = await import('hyparquet-compressors')
+  const file = await asyncBufferFromFile(path).catch((cause) => {
+    throw unreadable(path, cause)
+  })
+  const metadata = await parquetMetadataAsync(file).catch((cause) => {
+    throw new DataError(`${path} is not a Parquet file: ${messageOf(cause)}.`, {
+      hint: 'Fetch the file again; a Git LFS pointer or a saved web page are often mistaken for it.',
+      cause,
+    })
+  })
+  const columns = parquetSchema(metadata).children.map((child) => child.element.name)
+  if (!columns.includes(column)) throw noColumn(path, column, columns)
+  let rowStart = 0
+  for (const group of metadata.row_groups) {
+    const rowEnd = rowStart + Number(group.num_rows)
+    const options = { file, metadata, compressors, columns: [column], rowStart, rowEnd }
+    const rows = await parquetReadObjects(options).catch((cause) => {
+      throw new DataError(`${path} is damaged: ${messageOf(cause)}.`, {
+        hint: 'Fetch the file again.',
+        cause,
+      })
+    })
+    for (const row of rows) yield row[column]
+    rowStart = rowEnd
+  }
+}
+
+function noColumn(path: string, column: string, columns: string[]): DataError {
+  const near = nearest(column, columns)
+  return new DataError(`${path} has no column "${column}".`, {
+    hint: `${near ? `Did you mean "${near}"? ` : ''}Its columns are: ${columns.join(', ')}.`,
+  })
+}

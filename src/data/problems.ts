@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { loadJsonl } from './jsonl.js'
+
+const record = z.looseObject({
+  id: z.union([z.string(), z.number()]).transform(String).optional(),
+  problem: z.string().min(1),
+  answer: z.union([z.string().min(1), z.number()]).transform(String),
+})
+
+/** A problem with its true answer. Other keys of the file (subject, level, source ...) are kept. */
+export interface Problem {
+  id: string
+  problem: string
+  answer: string
+  [key: string]: unknown
+}
+
+/**
+ * Problems of a JSONL file in order. Where a line has no `id`, it is its number among the problems, from 0. Throws
+ * DataError where the file cannot be read, holds none, or a line lacks `problem` or `answer`.
+ */
+export async function loadProblems(path: string): Promise<Problem[]> {
+  const records = await loadJsonl(path, record, 'problems')
+  return records.map((each, i) => ({ ...each, id: each.id ?? `${i}` }))
+}
