@@ -99,4 +99,5 @@ export interface Workload {
   sampleRows: number
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: a game whose settings and state are its own business
 export type AnyGame = Game<any, any>

@@ -6,8 +6,15 @@ export const scheduleSchema = z
     shape: z
       .enum(['constant', 'linear', 'cosine'])
       .default('constant')
-      .describe('How the learning rate falls after the warm-up: not at all, in a line, or along half a cosine'),
-    warmup: z.number().min(0).lt(1).default(0).describe('Share of the rounds over which the learning rate rises'),
+      .describe(
+        'How the learning rate falls after the warm-up: not at all, in a line, or along half a cosine',
+      ),
+    warmup: z
+      .number()
+      .min(0)
+      .lt(1)
+      .default(0)
+      .describe('Share of the rounds over which the learning rate rises'),
     floor: z
       .number()
       .min(0)

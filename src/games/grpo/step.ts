@@ -1,0 +1,86 @@
+/** One policy-gradient step of a role: data, loss, Adam, and what they report. */
+import type { FrozenPolicy, Loss, LossReport, OptimReport } from '../../engine/engine.js'
+import type { Role } from '../game.js'
+import { mean } from './advantages.js'
+import { type PolicyDatum, policyData, type Sample } from './data.js'
+import { type LossSettings, lossTemperature, type SamplingSettings } from './settings.js'
+
+export interface StepSettings {
+  loss: LossSettings
+  /** What the samples were drawn with. */
+  sampling: SamplingSettings
+  /** Penalty for leaving a reference policy; none where absent. */
+  kl?: { coefficient: number; reference: FrozenPolicy }
+}
+
+export interface StepReport {
+  loss: LossReport
+  optim: OptimReport
+  learningRate: number
+  /** Sampler against trainer on the same weights' log-probabilities: [mean difference, half the mean square], nats; absent for tempered losses. */
+  samplerKl?: [number, number]
+}
+
+/**
+ * Minimises the sum over tokens of -min(ratio * A, clip(ratio) * A) * weight (PPO's clipped form, arXiv 1707.06347)
+ * in one Adam step. Undefined, and no step, where no sample has an advantage to learn from.
+ */
+export async function policyStep(
+  role: Role,
+  samples: readonly Sample[],
+  { loss, sampling, kl }: StepSettings,
+): Promise<StepReport | undefined> {
+  const rows = policyData(samples, {
+    normaliser: loss.normaliser,
+    length: loss.normaliser_length || sampling.max_tokens,
+    oldLogprobs: loss.old_logprobs,
+    kl: kl !== undefined,
+  })
+  if (rows.length === 0) return undefined
+  const data = rows.map((row) => row.datum)
+  if (kl) {
+    const logprobs = await kl.reference.logprobs(data)
+    data.forEach((datum, i) => {
+      datum.referenceLogprobs = logprobs[i]!
+    })
+  }
+  const temperature = lossTemperature(loss, sampling)
+  const form: Loss = {
+    name: 'ppo',
+    clipLow: 1 - loss.clip_low,
+    clipHigh: 1 + loss.clip_high,
+    temperature,
+    ...(kl && { klCoefficient: kl.coefficient }),
+  }
+  const report = await role.policy.forwardBackward(data, form)
+  const optim = await role.policy.optimStep(role.adam)
+  return {
+    loss: report,
+    optim,
+    learningRate: role.adam.learningRate,
+    ...(temperature === 1 && { samplerKl: samplerKl(rows, report.logprobs) }),
+  }
+}
+
+/** A step for each group of samples that has something to teach, in order. */
+export async function policySteps(
+  role: Role,
+  groups: readonly (readonly Sample[])[],
+  settings: StepSettings,
+): Promise<StepReport[]> {
+  const steps: StepReport[] = []
+  for (const samples of groups) {
+    const step = await policyStep(role, samples, settings)
+    if (step) steps.push(step)
+  }
+  return steps
+}
+
+/** How far the trainer's log-probabilities are from the sampler's, over completion tokens. */
+function samplerKl(rows: readonly PolicyDatum[], logprobs: readonly Float32Array[]): [number, number] {
+  const differences = rows.flatMap(({ rollout, datum }, i) => {
+    const start = datum.tokens.length - rollout.tokens.length
+    return Array.from(rollout.logprobs, (old, j) => old - logprobs[i]![start + j]!)
+  })
+  return [mean(differences), mean(differences.map((d) => d * d)) / 2]
+}

@@ -1,0 +1,20 @@
+/** The games by name. Each is loaded when it is asked for. */
+import { ConfigError } from '../core/errors.js'
+import { nearest } from '../core/nearest.js'
+import type { AnyGame } from './game.js'
+
+const loaders: Record<string, () => Promise<AnyGame>> = {
+  pasodoble: async () => (await import('./pasodoble/game.js')).pasodoble,
+  sft: async () => (await import('./sft/game.js')).sft,
+}
+
+export const gameNames: readonly string[] = Object.keys(loaders)
+
+/** Throws ConfigError where there is no game of this name. */
+export async function loadGame(name: string): Promise<AnyGame> {
+  if (Object.hasOwn(loaders, name)) return loaders[name]!()
+  const guess = nearest(name, gameNames)
+  throw new ConfigError(`There is no game ${name}.`, {
+    hint: guess === undefined ? `Games: ${gameNames.join(', ')}.` : `Did you mean ${guess}?`,
+  })
+}
