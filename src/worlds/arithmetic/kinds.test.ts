@@ -17,7 +17,13 @@ describe('kinds', () => {
     expect(kinds.length).toBeGreaterThanOrEqual(24)
     expect(new Set(knowledgeTexts).size).toBe(kinds.length)
     for (const text of knowledgeTexts) expect(text.length).toBeLessThanOrEqual(60)
-    expect(new Set(kinds.map((kind) => kind.level))).toEqual(new Set([1, 2, 3, 4, 5]))
+  })
+
+  it('go from easy to hard without a gap', () => {
+    const levels = kinds.map((kind) => kind.level)
+    expect(levels).toEqual([...levels].sort())
+    expect([...new Set(levels)]).toEqual(Array.from({ length: levels.at(-1)! }, (_, i) => i + 1))
+    expect(levels.at(-1)).toBeGreaterThanOrEqual(4)
   })
 
   it.each(kinds.map((kind) => [kind.text, kind] as const))(
