@@ -126,8 +126,12 @@ def check(folder):
     sequences, rng = reference['sequences'], np.random.default_rng(0)
     worst = max(np.abs(log_softmax(logits(config, weights, s['tokens'])) - kept[f'logprobs.{i}']).max()
                 for i, s in enumerate(sequences))
-    print(f'{folder.name}: log-probabilities differ by {worst:.1e}')
-    assert worst < 2e-5
+    long = reference['long']
+    scores = log_softmax(logits(config, weights, long['tokens']))[np.arange(len(long['tokens'])), long['targets']]
+    # In float32 the angles of far positions are rounded, which shows.
+    far = np.abs(scores - long['logprobs']).max()
+    print(f'{folder.name}: log-probabilities differ by {worst:.1e}, far out by {far:.1e}')
+    assert worst < 2e-5 and far < 2e-4
 
     for case in reference['cases']:
         start = adapter if case['what'] == 'lora' else weights

@@ -6,6 +6,7 @@ import { openLocalEngine } from '../../src/engine/local/index.js'
 import {
   histogram,
   largestDifference,
+  rescored,
   sampling,
   samplingDistribution,
   steadyNucleus,
@@ -49,6 +50,20 @@ describe.each(checkpoints)('%s against transformers', (name) => {
       const size = stored.logprobs[i]!.length / tokens.length
       const expected = Array.from(targets, (target, t) => stored.logprobs[i]![t * size + target]!)
       expect(largestDifference(together[i]!, expected)).toBeLessThan(1e-4)
+    }
+  })
+
+  it('scores a sequence of hundreds of tokens, also as sampling reads it', async () => {
+    const { tokens, targets, logprobs } = stored.long
+    const [scores] = await policy.logprobs([{ tokens, targets }])
+    expect(largestDifference(scores!, logprobs)).toBeLessThan(1e-4)
+    const params = sampling({ topK: 1, maxTokens: 8 })
+    const requests = [250, 380].map((length) => ({ prompt: tokens.slice(0, length), n: 1, seed: 0 }))
+    const rollouts = await collect(policy.sample(requests, params))
+    const prompts = requests.map(({ prompt }) => prompt)
+    for (const [i, expected] of (await rescored(policy, prompts, rollouts)).entries()) {
+      expect(rollouts[i]!.tokens.length).toBeGreaterThan(6)
+      expect(largestDifference(rollouts[i]!.logprobs, expected)).toBeLessThan(1e-4)
     }
   })
 

@@ -32,6 +32,8 @@ from transformers import AutoModelForCausalLM
 torch.set_num_threads(1)
 
 LENGTHS = [5, 17, 33, 1]
+# Scored only: positions far out, where an error of the rotary angles would show.
+LONG = 400
 
 
 class Tensors:
@@ -234,6 +236,10 @@ def write_checkpoint(folder, name, spec, seed):
         cases.append(entry)
     out = {'sequences': sequences, 'adapterLogprobs': [a.tolist() for a in adapted], 'cases': cases,
            'greedy': reference.greedy()}
+    ids = rng.integers(0, config['vocab_size'], LONG + 1).tolist()
+    long = {'tokens': ids[:-1], 'targets': ids[1:]}
+    with torch.no_grad():
+        out['long'] = {**long, 'logprobs': reference.logp(weights, long).tolist()}
     if name == 'qwen3-tied':
         data = {'full': cases[0]['data'], 'lora': cases[5]['data']}
         out['adamw'] = {}

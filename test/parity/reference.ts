@@ -52,6 +52,8 @@ export interface Reference {
   adapterLogprobs: number[][]
   cases: ReferenceCase[]
   greedy: { prompt: Int32Array; tokens: number[]; logprobs: number[]; entropies: number[] }
+  /** A sequence of hundreds of tokens, and the log-probabilities of its targets. */
+  long: { tokens: Int32Array; targets: Int32Array; logprobs: number[] }
   /** Change of every trained parameter after all steps. */
   adamw: Partial<Record<'full' | 'lora', { data: Datum[]; steps: AdamStep[]; change: Map<string, Sampled> }>>
 }
@@ -95,6 +97,11 @@ export function reference(name: (typeof checkpoints)[number]): Reference {
       gradients: sampled(`${entry.name}/`),
     })),
     greedy: { ...stored.greedy, prompt: Int32Array.from(stored.greedy.prompt) },
+    long: {
+      ...stored.long,
+      tokens: Int32Array.from(stored.long.tokens),
+      targets: Int32Array.from(stored.long.targets),
+    },
     adamw: Object.fromEntries(
       Object.entries((stored.adamw ?? {}) as Record<string, { data: StoredDatum[]; steps: AdamStep[] }>).map(
         ([what, { data, steps }]) => [what, { data: datums(data), steps, change: sampled(`adamw-${what}/`) }],

@@ -87,6 +87,18 @@ export function describeErrors(subject: Subject): void {
       }),
     )
 
+    it('a prompt or a sequence with a token outside the vocabulary', async () => {
+      const policy = subject.policy()
+      const { tokens, targets } = first()
+      for (const token of [policy.tokenizer.vocabSize, -1]) {
+        const wrongTokens = tokens.with(1, token)
+        const asked = { prompt: wrongTokens, n: 1, seed: 0 }
+        await refusal(collect(policy.sample([asked], sampling())), /vocabulary/i)
+        await refusal(policy.logprobs([{ tokens: wrongTokens, targets }]), /vocabulary/i)
+        await refusal(policy.logprobs([{ tokens, targets: wrongTokens }]), /vocabulary/i)
+      }
+    })
+
     it('an empty prompt', () =>
       refusal(
         collect(subject.policy().sample([{ prompt: new Int32Array(), n: 1, seed: 0 }], sampling())),

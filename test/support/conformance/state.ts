@@ -24,6 +24,7 @@ export function describeState(subject: Subject): void {
   }
   const distance = (a: Float32Array[], b: Float32Array[]) =>
     Math.max(...a.map((values, i) => largestDifference(values, b[i]!)))
+  const { lora, ...whole } = subject.spec
   /** Bit for bit where the engine promises it. */
   const slack = subject.capabilities.deterministic ? 0 : subject.tolerance
 
@@ -129,6 +130,24 @@ export function describeState(subject: Subject): void {
         { model: join(folder, 'whole') },
       ))
 
+    it('opens what the folder holds now, not what it held before', async () => {
+      const target = join(folder, 'changing')
+      const policy = await subject.engine().open(whole)
+      const distanceOfOpened = async () => {
+        const adapter = { rank: 2, alpha: 4, targets: ['q_proj'] }
+        const adapted = await subject.engine().open({ ...whole, model: target, lora: adapter })
+        const found = await scores(adapted)
+        await adapted.close()
+        return distance(found, await scores(policy))
+      }
+      await policy.save(target)
+      expect(await distanceOfOpened()).toBeLessThan(subject.tolerance)
+      await train(policy, 2)
+      await policy.save(target)
+      expect(await distanceOfOpened()).toBeLessThan(subject.tolerance)
+      await policy.close()
+    })
+
     it('writes over an earlier save', () =>
       subject.withPolicy(async (policy) => {
         const target = join(folder, 'again')
@@ -141,7 +160,24 @@ export function describeState(subject: Subject): void {
       }))
   })
 
-  describe.skipIf(!subject.spec.lora)('adapters', () => {
+  describe.skipIf(!lora)('adapters', () => {
+    it('are loaded whatever the order in which their description was written', () =>
+      subject.withPolicy(async (policy) => {
+        const folder = mkdtempSync(join(tmpdir(), 'sparring-adapter-'))
+        await train(policy, 1)
+        await policy.save(folder)
+        const { rank, alpha, targets } = lora!
+        const reordered = { targets: [...targets].reverse(), alpha, rank }
+        await subject.withPolicy(
+          async (other) => {
+            await other.load(folder)
+            expect(distance(await scores(other), await scores(policy))).toBeLessThanOrEqual(slack)
+          },
+          { lora: reordered },
+        )
+        rmSync(folder, { recursive: true })
+      }))
+
     it('start as the model they adapt, and from a start their seed decides', async () => {
       const outcome = (seed: number) =>
         subject.withPolicy(
@@ -152,7 +188,6 @@ export function describeState(subject: Subject): void {
           },
           { seed },
         )
-      const { lora: _, ...whole } = subject.spec
       const base = await subject.engine().open(whole)
       const [one, other] = [await outcome(1), await outcome(2)]
       expect(distance(one.start, await scores(base))).toBeLessThan(subject.tolerance)
