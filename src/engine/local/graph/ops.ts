@@ -79,7 +79,7 @@ export function rmsNorm(g: Graph, x: Value, w: Value, epsilon: number): Value {
   return y
 }
 
-/** Tables of a rotary position embedding: positions [1, N] (int64), cos, sin and -sin [positions, dh / 2]. */
+/** Tables of a rotary position embedding: positions [B, S] (int64), cos, sin and -sin [positions, dh / 2]. */
 export interface RotaryTables {
   positions: Value
   cos: Value
@@ -88,7 +88,7 @@ export interface RotaryTables {
 }
 
 /**
- * Rotary position embedding in the half-split form of Hugging Face. x [1, N, H dh].
+ * Rotary position embedding in the half-split form of Hugging Face. x [B, S, H dh].
  * A rotation's transpose turns the other way, so the rule is the same kernel with -sin.
  */
 export function rotary(g: Graph, x: Value, tables: RotaryTables): Value {

@@ -3,7 +3,7 @@
  * inputs, so one compiled layer serves them all and a weight update costs nothing.
  */
 import type { LoraSpec } from '../../engine.js'
-import type { Graph, Shape, Value } from '../graph/graph.js'
+import type { Dim, Graph, Shape, Value } from '../graph/graph.js'
 import {
   add,
   addBias,
@@ -124,7 +124,9 @@ function headNorm(g: Graph, x: Value, name: string, weights: LayerWeights): Valu
 
 function rotate(g: Graph, x: Value, tables: RotaryTables): Value {
   if (x.shape.length === 3) return rotary(g, x, tables)
-  return reshape(g, rotary(g, reshape(g, x, [1, ...x.shape]), tables), x.shape)
+  // Packed tokens are sequences of one: the kernel wants no sequence longer than the tables.
+  const [rows, width] = x.shape as [Dim, Dim]
+  return reshape(g, rotary(g, reshape(g, x, [rows, 1, width]), tables), x.shape)
 }
 
 /** Rotary tables as graph inputs; positions have the leading axes of x. */

@@ -75,7 +75,7 @@ export function trainingLayer(
   const g = new Graph()
   const weights = new LayerWeights(g, config, lora)
   const x = g.input('x', ['N', config.hiddenSize])
-  const tables = rotaryInputs(g, config, [1, 'N'])
+  const tables = rotaryInputs(g, config, ['N', 1])
   const group = heads / kvHeads
   const [queryRows, keyRows] = [`N*${heads}`, `N*${kvHeads}`]
   const padQuery = g.input('padQuery', ['B', kvHeads, `S*${group}`], 'i32')

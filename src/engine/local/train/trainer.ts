@@ -247,7 +247,7 @@ export class Trainer {
     return new Map([
       ...this.#onesBindings(layer.backward.program.inputs, sizes),
       ...this.model.rotary.bindings(S),
-      ['positions', workspace.view(packed.positions, [1, N])],
+      ['positions', workspace.view(packed.positions, [N, 1])],
       ['padQuery', workspace.view(packed.padQuery, [B, kvHeads, group * S])],
       ['packQuery', workspace.view(packed.packQuery, [N * heads])],
       ['padKey', workspace.view(packed.padKey, [B, kvHeads, S])],

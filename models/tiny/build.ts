@@ -1,0 +1,142 @@
+/**
+ * Builds the starter model: `models/tiny/base`, pretrained on right worked arithmetic, and `models/tiny`, the same after
+ * a short cold start on data in which 15 % of the examples hold a wrong step. The cold start is noisy on purpose: like
+ * that of the paper it teaches the form of both roles and hides part of what the base model knows.
+ *
+ *   npm run build && node dist/models/tiny/build.js
+ *
+ * The same seed, thread count and processor family give the same weights. Takes about twenty minutes on two cores.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { projectRoot } from '../../src/core/paths.js'
+import { type RandomStream, randomStream } from '../../src/core/random.js'
+import type { ChatMessage, Engine } from '../../src/engine/engine.js'
+import { readModelConfig } from '../../src/engine/local/hf/config.js'
+import { modelParameters } from '../../src/engine/local/hf/parameters.js'
+import { openSafetensors, writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
+import { openLocalEngine } from '../../src/engine/local/index.js'
+import { encodeConversation, exampleDatum, trainedTokens } from '../../src/games/sft/examples.js'
+import { proposerExample, solverExample } from '../../src/worlds/arithmetic/examples.js'
+import { buildTokenizer } from '../../src/worlds/arithmetic/tokenizer.js'
+
+const seed = 0
+const batchSize = 128
+const shape = { hidden: 128, layers: 4, heads: 4, kvHeads: 2, headDim: 32, intermediate: 512 }
+
+interface Phase {
+  name: string
+  steps: number
+  peakRate: number
+  wrongStepRate: number
+}
+
+const base: Phase = { name: 'base', steps: 2000, peakRate: 2e-3, wrongStepRate: 0 }
+const coldStart: Phase = { name: 'cold start', steps: 150, peakRate: 5e-4, wrongStepRate: 0.15 }
+
+async function build(): Promise<void> {
+  const out = join(projectRoot(), 'models', 'tiny')
+  const work = join(projectRoot(), 'runs', 'starter-model')
+  await rm(work, { recursive: true, force: true })
+  const engine = await openLocalEngine({ threads: 2 })
+  await writeInitialModel(join(work, 'initial'))
+  await trainPhase(engine, join(work, 'initial'), join(work, 'base'), base)
+  await publish(join(work, 'base'), join(out, 'base'))
+  await trainPhase(engine, join(work, 'base'), join(work, 'coldstart'), coldStart)
+  await publish(join(work, 'coldstart'), out)
+  await engine.close()
+}
+
+/** A Qwen3 model with random weights: standard deviation 0.7 / sqrt(inputs), smaller where layers add to the residual. */
+async function writeInitialModel(folder: string): Promise<void> {
+  const tokenizer = buildTokenizer()
+  const eos = tokenizer.vocab['<|im_end|>']
+  await mkdir(folder, { recursive: true })
+  const write = (name: string, json: unknown) => writeFile(join(folder, name), `${JSON.stringify(json, null, 2)}\n`)
+  await write('tokenizer.json', tokenizer.tokenizer)
+  await write('tokenizer_config.json', tokenizer.config)
+  await write('generation_config.json', { eos_token_id: eos, pad_token_id: tokenizer.vocab['<|pad|>'] })
+  await write('config.json', {
+    architectures: ['Qwen3ForCausalLM'],
+    model_type: 'qwen3',
+    vocab_size: tokenizer.vocabSize,
+    hidden_size: shape.hidden,
+    intermediate_size: shape.intermediate,
+    num_hidden_layers: shape.layers,
+    num_attention_heads: shape.heads,
+    num_key_value_heads: shape.kvHeads,
+    head_dim: shape.headDim,
+    max_position_embeddings: 1024,
+    rms_norm_eps: 1e-6,
+    rope_theta: 10000,
+    tie_word_embeddings: true,
+    attention_bias: false,
+    hidden_act: 'silu',
+    eos_token_id: eos,
+    pad_token_id: tokenizer.vocab['<|pad|>'],
+    torch_dtype: 'float32',
+  })
+  const config = await readModelConfig(folder)
+  const tensors = modelParameters(config).map(({ name, shape }) => {
+    const data = new Float32Array(shape.reduce((a, b) => a * b, 1))
+    if (name.includes('norm')) return { name, shape, data: data.fill(1) }
+    const random = randomStream(seed, 'weights', name)
+    const residual = /o_proj|down_proj/.test(name) ? 1 / Math.sqrt(2 * config.layers) : 1
+    const deviation = name.includes('embed') ? 0.02 : (0.7 * residual) / Math.sqrt(shape[1]!)
+    return { name, shape, data: data.map(() => random.normal() * deviation) }
+  })
+  await writeSafetensors(folder, tensors)
+}
+
+async function trainPhase(engine: Engine, from: string, to: string, phase: Phase): Promise<void> {
+  const policy = await engine.open({ model: from, seed })
+  const warmup = Math.min(100, phase.steps / 10)
+  const started = performance.now()
+  for (let step = 0; step < phase.steps; step++) {
+    const random = randomStream(seed, phase.name, step)
+    const examples = Array.from({ length: batchSize }, () => conversation(random, phase.wrongStepRate)).flatMap((messages) =>
+      encodeConversation(policy.tokenizer, messages),
+    )
+    const tokens = examples.reduce((sum, example) => sum + trainedTokens(example), 0)
+    const report = await policy.forwardBackward(
+      examples.map((example) => exampleDatum(example, 1 / tokens)),
+      { name: 'cross_entropy' },
+    )
+    const progress = (step - warmup) / (phase.steps - warmup)
+    const rate = step < warmup ? (step + 1) / warmup : 0.05 + 0.475 * (1 + Math.cos(Math.PI * progress))
+    await policy.optimStep({ ...adam, learningRate: phase.peakRate * rate })
+    if ((step + 1) % 50 === 0) {
+      const seconds = ((performance.now() - started) / 1000).toFixed(0)
+      process.stderr.write(`${phase.name}: step ${step + 1}/${phase.steps}, loss ${report.loss.toFixed(4)}, ${seconds} s\n`)
+    }
+  }
+  await policy.save(to, { optimizer: false })
+  await policy.close()
+}
+
+const adam = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1 }
+
+/** Both roles in equal shares. */
+function conversation(random: RandomStream, wrongStepRate: number): ChatMessage[] {
+  const example = random.uniform() < 0.5 ? proposerExample : solverExample
+  return example(random, { detail: 'plain', wrongStepRate }).messages
+}
+
+/** Copies a trained model into the repository with weights in bfloat16, which halves it. */
+async function publish(from: string, to: string): Promise<void> {
+  const config = await readModelConfig(from)
+  const file = await openSafetensors(from)
+  const tensors = modelParameters(config).map(({ name, shape }) => ({ name, shape, data: () => file.read(name) }))
+  await mkdir(to, { recursive: true })
+  await writeSafetensors(to, tensors, { dtype: 'BF16' })
+  await file.close()
+  for (const [name, content] of Object.entries({
+    'config.json': { ...config.raw, torch_dtype: 'bfloat16' },
+    'tokenizer.json': buildTokenizer().tokenizer,
+    'tokenizer_config.json': buildTokenizer().config,
+    'generation_config.json': { eos_token_id: config.eosIds, pad_token_id: config.raw.pad_token_id },
+  }))
+    await writeFile(join(to, name), `${JSON.stringify(content, null, 2)}\n`)
+}
+
+await build()
