@@ -52,7 +52,8 @@ async function writeInitialModel(folder: string): Promise<void> {
   const tokenizer = buildTokenizer()
   const eos = tokenizer.vocab['<|im_end|>']
   await mkdir(folder, { recursive: true })
-  const write = (name: string, json: unknown) => writeFile(join(folder, name), `${JSON.stringify(json, null, 2)}\n`)
+  const write = (name: string, json: unknown) =>
+    writeFile(join(folder, name), `${JSON.stringify(json, null, 2)}\n`)
   await write('tokenizer.json', tokenizer.tokenizer)
   await write('tokenizer_config.json', tokenizer.config)
   await write('generation_config.json', { eos_token_id: eos, pad_token_id: tokenizer.vocab['<|pad|>'] })
@@ -94,9 +95,9 @@ async function trainPhase(engine: Engine, from: string, to: string, phase: Phase
   const started = performance.now()
   for (let step = 0; step < phase.steps; step++) {
     const random = randomStream(seed, phase.name, step)
-    const examples = Array.from({ length: batchSize }, () => conversation(random, phase.wrongStepRate)).flatMap((messages) =>
-      encodeConversation(policy.tokenizer, messages),
-    )
+    const examples = Array.from({ length: batchSize }, () =>
+      conversation(random, phase.wrongStepRate),
+    ).flatMap((messages) => encodeConversation(policy.tokenizer, messages))
     const tokens = examples.reduce((sum, example) => sum + trainedTokens(example), 0)
     const report = await policy.forwardBackward(
       examples.map((example) => exampleDatum(example, 1 / tokens)),
@@ -107,7 +108,9 @@ async function trainPhase(engine: Engine, from: string, to: string, phase: Phase
     await policy.optimStep({ ...adam, learningRate: phase.peakRate * rate })
     if ((step + 1) % 50 === 0) {
       const seconds = ((performance.now() - started) / 1000).toFixed(0)
-      process.stderr.write(`${phase.name}: step ${step + 1}/${phase.steps}, loss ${report.loss.toFixed(4)}, ${seconds} s\n`)
+      process.stderr.write(
+        `${phase.name}: step ${step + 1}/${phase.steps}, loss ${report.loss.toFixed(4)}, ${seconds} s\n`,
+      )
     }
   }
   await policy.save(to, { optimizer: false })
@@ -126,7 +129,11 @@ function conversation(random: RandomStream, wrongStepRate: number): ChatMessage[
 async function publish(from: string, to: string): Promise<void> {
   const config = await readModelConfig(from)
   const file = await openSafetensors(from)
-  const tensors = modelParameters(config).map(({ name, shape }) => ({ name, shape, data: () => file.read(name) }))
+  const tensors = modelParameters(config).map(({ name, shape }) => ({
+    name,
+    shape,
+    data: () => file.read(name),
+  }))
   await mkdir(to, { recursive: true })
   await writeSafetensors(to, tensors, { dtype: 'BF16' })
   await file.close()

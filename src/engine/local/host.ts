@@ -7,6 +7,7 @@ import type {
   LoraSpec,
   Loss,
   LossReport,
+  MemoryPlan,
   OptimReport,
   PolicySpec,
   SampleParams,
@@ -22,6 +23,7 @@ import { decodingProgram } from './model/decoding.js'
 import { Model } from './model/model.js'
 import { type Differentiated, trainingHead, trainingLayer } from './model/training.js'
 import { initialAdapter, type Parameters, readParameters } from './model/weights.js'
+import { type Load, planMemory } from './plan.js'
 import { type SampledTokens, sampleCompletions } from './sample/sampler.js'
 import { loadPolicy, resolveFolder, type SavedPolicy, savePolicy } from './store.js'
 import { adamStep } from './train/adam.js'
@@ -36,6 +38,8 @@ export interface HostOptions {
   cacheBytes: number
   /** Bytes kept between forward and backward before layers are recomputed instead. */
   activationBytes: number
+  /** Numbers in one chunk of logits. */
+  logitsBudget: number
 }
 
 interface Seat {
@@ -180,6 +184,11 @@ export class Host {
     this.#seats.delete(handle)
   }
 
+  plan(load: Load): MemoryPlan {
+    const models = [...this.#seats.values()].map(({ model }) => model)
+    return planMemory(models, (model, recompute) => this.#layerOf(model, recompute), load, this.options)
+  }
+
   async #restore(seat: Seat, saved: SavedPolicy): Promise<void> {
     const state = await loadPolicy(saved, seat.model)
     seat.version = state.version
@@ -193,25 +202,24 @@ export class Host {
     const trainer = new Trainer(
       model,
       {
-        layer: (recompute) => {
-          const known = programs.layers.get(recompute) ?? trainingLayer(model.config, lora, recompute)
-          programs.layers.set(recompute, known)
-          return known
-        },
+        layer: (recompute) => this.#layerOf(model, recompute),
         get head() {
           programs.head ??= trainingHead(model.config, lora)
           return programs.head
         },
       },
-      {
-        tokenBudget: this.options.tokenBudget,
-        activationBytes: this.options.activationBytes,
-        logitsBudget: 1 << 24,
-      },
+      this.options,
       this.#memory,
     )
     this.#seats.set(handle, { ...rest, model, trainer })
     return { handle, folder: rest.folder, version: rest.version }
+  }
+
+  #layerOf(model: Model, recompute: boolean): Differentiated {
+    const { layers } = this.#programsOf(model)
+    const known = layers.get(recompute) ?? trainingLayer(model.config, model.lora?.spec, recompute)
+    layers.set(recompute, known)
+    return known
   }
 
   /** Models of one shape share their compiled programs, whatever their weights. */

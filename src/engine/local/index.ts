@@ -19,6 +19,7 @@ const defaults: HostOptions = {
   maxRows: 128,
   cacheBytes: 2 ** 30,
   activationBytes: 2 ** 30,
+  logitsBudget: 2 ** 24,
 }
 
 export async function openLocalEngine(options: LocalEngineOptions = {}): Promise<LocalEngine> {

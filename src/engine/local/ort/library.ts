@@ -38,7 +38,8 @@ const entries = {
   SetGlobalSpinControl: [149, 'uint64_t (uint64_t, int)'],
 } as const
 
-type Api = Record<keyof typeof entries, (...args: any[]) => any>
+/** Arguments and results are as the prototypes say; a status comes back as a handle, 0 being success. */
+type Api = Record<keyof typeof entries, (...args: unknown[]) => Handle>
 
 /** Opaque handle of an object that the library owns. */
 export type Handle = number | bigint
@@ -90,7 +91,7 @@ export function loadLibrary(): { api: Api; version: string } {
 export function check(status: Handle, doing: string): void {
   if (!status) return
   const { api } = loadLibrary()
-  const message: string = api.GetErrorMessage(status)
+  const message = api.GetErrorMessage(status)
   api.ReleaseStatus(status)
   throw new EngineError(`ONNX Runtime failed ${doing}: ${message}`)
 }

@@ -4,11 +4,9 @@ import { currentRuntime } from './runtime.js'
 
 export type TensorData = Float32Array | Int32Array | BigInt64Array
 
-const elementTypes = new Map<Function, number>([
-  [Float32Array, 1],
-  [Int32Array, 6],
-  [BigInt64Array, 7],
-])
+/** ONNXTensorElementDataType of a typed array. */
+const elementType = (data: TensorData) =>
+  data instanceof Float32Array ? 1 : data instanceof Int32Array ? 6 : 7
 
 /**
  * A view of memory that we own, in the library's form. It copies nothing: the library reads and writes `data`, which
@@ -30,7 +28,7 @@ export class Tensor {
         data.byteLength,
         BigInt64Array.from(shape, BigInt),
         shape.length,
-        elementTypes.get(data.constructor),
+        elementType(data),
         out,
       ),
       `viewing a tensor of shape [${shape.join(', ')}]`,

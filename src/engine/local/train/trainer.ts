@@ -258,10 +258,11 @@ export class Trainer {
   }
 
   #mask(group: number, longest: number): Tensor {
-    const mask =
-      this.#masks.get(longest) ?? new Tensor(causalMask(group, longest), [group * longest, longest])
-    // Masks of long sequences are large; only short ones repeat often enough to be worth keeping.
-    if (longest <= 512) this.#masks.set(longest, mask)
+    const shape = [group * longest, longest]
+    // Masks of long sequences are large, and few sequences share one.
+    if (longest > 512) return this.memory.layers.view(causalMask(group, longest), shape)
+    const mask = this.#masks.get(longest) ?? new Tensor(causalMask(group, longest), shape)
+    this.#masks.set(longest, mask)
     return mask
   }
 
