@@ -12,7 +12,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { ConfigError, DataError, messageOf } from '../src/core/errors.js'
+import { ConfigError, DataError, messageOf, SparringError } from '../src/core/errors.js'
 import { readModelConfig } from '../src/engine/local/hf/config.js'
 import { modelParameters } from '../src/engine/local/hf/parameters.js'
 import { writeSafetensors } from '../src/engine/local/hf/safetensors.js'
@@ -113,6 +113,7 @@ async function main(): Promise<void> {
 if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
   main().catch((error) => {
     console.error(messageOf(error))
-    process.exitCode = 2
+    if (SparringError.isInstance(error) && error.hint) console.error(error.hint)
+    process.exitCode = SparringError.isInstance(error) ? error.exitStatus : 1
   })
 }
