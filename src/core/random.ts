@@ -22,7 +22,9 @@ export interface RandomStream {
 
 /** Names are joined with an unambiguous separator: `('a', 'bc')` and `('ab', 'c')` are different streams. */
 export function randomStream(seed: number, ...names: (string | number)[]): RandomStream {
-  const digest = createHash('sha256').update(JSON.stringify([seed, ...names])).digest()
+  const digest = createHash('sha256')
+    .update(JSON.stringify([seed, ...names]))
+    .digest()
   const state = [0, 4, 8, 12].map((offset) => digest.readInt32LE(offset))
   const generator = xoroshiro128plusFromState(state)
   const uniform = () => uniformFloat64(generator)
