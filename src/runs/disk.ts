@@ -89,10 +89,9 @@ export async function writing<T>(run: string, what: string, work: () => Promise<
 /** The operating system's code of a failed write, also where the engine wrapped the error. */
 function diskCode(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof CheckpointError) return undefined
     const { code } = cause as NodeJS.ErrnoException
     if (typeof code === 'string' && /^E[A-Z]{2,}$/.test(code)) return code
-    if (/\bENOSPC\b|No space left on device/.test(cause.message)) return 'ENOSPC'
+    if (/\bENOSPC\b|no space left on device|disk is full/i.test(cause.message)) return 'ENOSPC'
   }
   return undefined
 }

@@ -32,7 +32,7 @@ export function explain(issues: readonly Issue[], at: Explained): ConfigError {
     .find((text) => text !== undefined)
   const hint = description === undefined ? {} : { hint: `${key}: ${description}` }
   if (issue.code === 'custom') return new ConfigError(`${at.file}: ${key}: ${issue.message}`, hint)
-  const allowed = allowedBy(issue)
+  const allowed = allowedBy(issue, at)
   if (value === undefined)
     return new ConfigError(`${at.file}: ${key} is missing; it must be ${allowed}.`, hint)
   return new ConfigError(
@@ -80,31 +80,57 @@ const kinds: Record<string, string> = {
   null: 'null',
 }
 
-function allowedBy(issue: Issue): string {
+function allowedBy(issue: Issue, at: Explained): string {
+  const number = isWhole(issue.path, at) ? kinds.int : kinds.number
   switch (issue.code) {
     case 'invalid_type':
-      return kinds[issue.expected] ?? issue.expected
+      return issue.expected === 'number' ? number! : (kinds[issue.expected] ?? issue.expected)
     case 'too_small':
-      return bound(issue.origin, issue.inclusive ? '>=' : '>', Number(issue.minimum), 'at least')
+      return bound(
+        issue.origin,
+        `${number} ${issue.inclusive ? '>=' : '>'}`,
+        Number(issue.minimum),
+        'at least',
+      )
     case 'too_big':
-      return bound(issue.origin, issue.inclusive ? '<=' : '<', Number(issue.maximum), 'at most')
+      return bound(
+        issue.origin,
+        `${number} ${issue.inclusive ? '<=' : '<'}`,
+        Number(issue.maximum),
+        'at most',
+      )
     case 'not_multiple_of':
       return `a multiple of ${issue.divisor}`
     case 'invalid_value':
       return issue.values.length === 1 ? show(issue.values[0]) : `one of ${issue.values.map(show).join(', ')}`
     case 'invalid_union':
-      return [...new Set(issue.errors.map((errors) => (errors[0] ? allowedBy(errors[0]) : 'valid')))].join(
-        ' or ',
-      )
+      return allowedInUnion(issue, at)
     default:
       return `valid (${issue.message})`
   }
 }
 
-function bound(origin: string, sign: string, limit: number, words: string): string {
+function allowedInUnion(issue: z.core.$ZodIssueInvalidUnion, at: Explained): string {
+  const key = issue.path.at(-1)
+  const names = schemasAt(at.schema, at.data, issue.path.slice(0, -1)).flatMap((option) => [
+    ...(key === undefined ? [] : (option._zod.propValues?.[String(key)] ?? [])),
+  ])
+  // No branch was tried: the key that chooses between them is what is wrong.
+  if (issue.errors.length === 0) return `one of ${[...new Set(names)].map(show).join(', ')}`
+  const branches = issue.errors.map(([first]) =>
+    first ? allowedBy({ ...first, path: issue.path }, at) : 'valid',
+  )
+  return [...new Set(branches)].join(' or ')
+}
+
+function isWhole(path: Path, at: Explained): boolean {
+  return schemasAt(at.schema, at.data, path).some((schema) => definition(schema).format === 'safeint')
+}
+
+function bound(origin: string, number: string, limit: number, words: string): string {
   if (origin === 'string') return `text of ${words} ${limit} characters`
   if (origin === 'array' || origin === 'set') return `a list of ${words} ${limit} entries`
-  return `a number ${sign} ${limit}`
+  return `${number} ${limit}`
 }
 
 function near(issue: Issue, value: unknown): string {
@@ -180,6 +206,7 @@ function describe(schema: Schema): string | undefined {
 /** The parts of zod's definitions that are walked here. */
 interface Definition {
   type: string
+  format?: string
   shape?: Record<string, Schema>
   valueType?: Schema
   element?: Schema

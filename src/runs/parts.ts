@@ -35,8 +35,8 @@ export const parts: Parts = {
     return arithmetic
   },
   async readProblems(path, n) {
-    const { readProblems } = await import('../data/problems.js')
-    return (await readProblems(path)).slice(0, n)
+    const { loadProblems } = await import('../data/problems.js')
+    return (await loadProblems(path)).slice(0, n)
   },
   async heldoutProblems(_world, n) {
     const { heldoutProblems } = await import('../worlds/arithmetic/index.js')

@@ -40,16 +40,14 @@ const roleSchema = z.strictObject({
   optim: optimSchema.describe('How the role is optimised'),
 })
 
-const engineSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('local').describe('This machine'),
-    threads: z
-      .int()
-      .min(1)
-      .default(() => availableParallelism())
-      .describe('Threads of the engine; the numbers of a run are bound to it'),
-  }),
-])
+const engineSchema = z.strictObject({
+  kind: z.enum(['local']).default('local').describe('Where the policies live: on this machine'),
+  threads: z
+    .int()
+    .min(1)
+    .default(() => availableParallelism())
+    .describe('Threads of the engine; the numbers of a run are bound to it'),
+})
 
 const heldoutSchema = z.strictObject({
   role: z.string().min(1).describe('Role that answers the problems'),
@@ -87,7 +85,7 @@ export const recipeSchema = z.strictObject({
   game: z.string().min(1).describe('Game to play: see sparring games'),
   seed: z.int().min(0).default(0).describe('Seed of every random draw'),
   rounds: z.int().min(1).describe('Rounds to play'),
-  engine: engineSchema.prefault({ kind: 'local' }).describe('Where the policies live'),
+  engine: engineSchema.prefault({}).describe('Where the policies live'),
   roles: z.record(z.string(), roleSchema).describe('Policy of each role of the game'),
   settings: z.record(z.string(), z.unknown()).default({}).describe("The game's own settings"),
   checkpoint: checkpointSchema.prefault({}),
@@ -105,6 +103,8 @@ export interface LoadedRecipe {
   file: string
   /** Absolute folder that relative paths start from. */
   folder: string
+  /** Whether it is a recipe of the package, whose paths start from the package as well. */
+  packaged: boolean
   recipe: Recipe
   game: AnyGame
 }
@@ -120,7 +120,8 @@ export interface RecipeOptions {
 /** Reads a run file by path, or a recipe of the package by name. Throws ConfigError. */
 export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Promise<LoadedRecipe> {
   const path = findRecipe(nameOrPath)
-  const file = path === nameOrPath ? nameOrPath : `recipes/${basename(path)}`
+  const packaged = path !== nameOrPath
+  const file = packaged ? `recipes/${basename(path)}` : nameOrPath
   const data = parseYaml(readFileSync(path, 'utf8'), file)
   for (const text of options.set ?? []) applySetting(data, text)
   if (options.seed !== undefined) data.seed = options.seed
@@ -131,15 +132,17 @@ export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Pr
   checkRoles(recipe, game, file)
   recipe.settings = check(game.config, recipe.settings, file, ['settings']) as Recipe['settings']
   const folder = resolve(dirname(path), recipe.folder ?? '.')
-  return { name: basename(path, extname(path)), file, folder, recipe, game }
+  return { name: basename(path, extname(path)), file, folder, packaged, recipe, game }
 }
 
-/** Absolute path of a file that a run file names: from its own folder, else from the package's. */
+/**
+ * Absolute path of a file that a run file or --set names: from the run file's folder, else from the working folder, else
+ * from the package's. Where it is in none of them, the first.
+ */
 export function resolvePath(folder: string, path: string): string {
   if (isAbsolute(path)) return path
-  const own = resolve(folder, path)
-  const packaged = join(projectRoot(), path)
-  return !existsSync(own) && existsSync(packaged) ? packaged : own
+  const places = [folder, '.', projectRoot()].map((place) => resolve(place, path))
+  return places.find((place) => existsSync(place)) ?? places[0]!
 }
 
 function findRecipe(nameOrPath: string): string {

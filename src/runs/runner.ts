@@ -69,7 +69,10 @@ export async function train(match: Match, run: RunDirectory, options: TrainOptio
       ...(skipped !== undefined && { skipped }),
       metrics,
     })
-    await settle(next, result.report, { 'time/round_s': seconds, 'time/tokens_per_s': tokens / seconds })
+    await settle(next, result.report, {
+      'time/round_s': seconds,
+      ...(tokens > 0 && { 'time/tokens_per_s': tokens / seconds }),
+    })
     return next
   }
 

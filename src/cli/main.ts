@@ -1,0 +1,113 @@
+#!/usr/bin/env node
+/** The command line: what there is to type. Each command's work is in a file of its own, loaded when it is asked for. */
+import { Command, InvalidArgumentError } from 'commander'
+import { reportFailure } from './failure.js'
+import { packageVersion } from './version.js'
+
+const program = new Command('sparring')
+  .description('Language models learn to reason by playing against each other.')
+  .version(packageVersion())
+  .option('--debug', 'show where in the code an error arose (also SPARRING_DEBUG=1)')
+  .addHelpText('after', '\nA first run, with no GPU and no download: sparring train pasodoble-tiny')
+  .exitOverride()
+  .configureOutput({ outputError: () => {} })
+
+const command = (usage: string) => program.command(usage).allowExcessArguments(false)
+
+command('train')
+  .description('play a run file, or go on with a run')
+  .argument('[recipe]', 'run file, or the name of a recipe that comes with the package')
+  .option('--run <folder>', 'folder of the run (default: runs/RECIPE-seedN)')
+  .option('--rounds <n>', 'rounds to play in all', wholeNumber(1))
+  .option('--seed <n>', 'seed of every random draw', wholeNumber(0))
+  .option('--set <key=value>', 'change a value of the run file; may be repeated', append, [])
+  .option('--resume', 'go on from the newest checkpoint of the run')
+  .option('--dry-run', 'check everything and show the memory plan, but play nothing')
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (recipe, options) => (await import('./train.js')).train(recipe, options))
+
+command('eval')
+  .description('measure the accuracy of a model on problems with known answers')
+  .argument('<benchmark...>', 'arithmetic, or a JSONL file of {problem, answer}')
+  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)')
+  .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
+  .option('--samples <n>', 'samples a problem', wholeNumber(1), 1)
+  .option(
+    '--limit <n>',
+    'problems to take of each benchmark (default: 512 of arithmetic, all of a file)',
+    wholeNumber(1),
+  )
+  .option('--temperature <t>', 'temperature of the samples; 0 measures greedy answers only', decimal, 1)
+  .option('--max-tokens <n>', 'most tokens of an answer', wholeNumber(1), 512)
+  .option('--seed <n>', 'seed of the samples', wholeNumber(0), 0)
+  .option('--threads <n>', 'threads of the engine (default: the cores)', wholeNumber(1))
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (benchmarks, options) => (await import('./eval.js')).evalCommand(benchmarks, options))
+
+command('sample')
+  .description('let a model answer a prompt')
+  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)')
+  .requiredOption('--prompt <text>', 'what the model is asked')
+  .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
+  .option('--system <text>', 'system message')
+  .option('--raw', 'go on from the prompt as it is, without the chat template')
+  .option('--n <n>', 'completions', wholeNumber(1), 1)
+  .option('--max-tokens <n>', 'most tokens of a completion', wholeNumber(1), 512)
+  .option('--temperature <t>', 'temperature; 0 is greedy', decimal, 1)
+  .option('--seed <n>', 'seed of the samples', wholeNumber(0), 0)
+  .option('--threads <n>', 'threads of the engine (default: the cores)', wholeNumber(1))
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (options) => (await import('./sample.js')).sample(options))
+
+command('export')
+  .description("write a role's newest checkpoint as a Hugging Face folder, or as a PEFT adapter")
+  .argument('<run>', 'folder of the run')
+  .requiredOption('--out <folder>', 'folder to write, new or empty')
+  .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (run, options) => (await import('./export.js')).exportRole(run, options))
+
+command('games')
+  .description('list the games and their roles')
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (options) => (await import('./games.js')).games(options))
+
+command('doctor')
+  .description('check that this machine can run the local engine')
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (options) => (await import('./doctor.js')).doctor(options))
+
+function wholeNumber(least: number) {
+  return (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value
+    throw new InvalidArgumentError(`It must be a whole number >= ${least}.`)
+  }
+}
+
+function decimal(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value
+  throw new InvalidArgumentError('It must be a number >= 0.')
+}
+
+function append(text: string, before: string[]): string[] {
+  return [...before, text]
+}
+
+// A reader that went away, as in `sparring games | head -1`, is no failure.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit()
+  })
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = reportFailure(error, {
+    json: process.argv.includes('--json'),
+    debug: process.argv.includes('--debug') || process.env.SPARRING_DEBUG === '1',
+  })
+}

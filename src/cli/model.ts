@@ -1,0 +1,98 @@
+/** Opens what --model names: a model folder, or a role of a run at its newest checkpoint. */
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { CheckpointError, ConfigError } from '../core/errors.js'
+import { nearest } from '../core/nearest.js'
+import type { Policy } from '../engine/engine.js'
+import type { Prompt } from '../eval/evaluate.js'
+import { type Parts, parts as realParts } from '../runs/parts.js'
+import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
+
+export interface OpenModel {
+  policy: Policy
+  /** Folder that the weights come from. */
+  folder: string
+  /** How problems are put to it: as its game does, or bare. */
+  prompt: Prompt
+  close(): Promise<void>
+}
+
+export interface ModelFlags {
+  model: string
+  role?: string
+  threads?: number
+}
+
+export async function openModel(flags: ModelFlags, parts: Parts = realParts): Promise<OpenModel> {
+  const found = isRun(flags.model) ? await findInRun(flags.model, flags.role, parts) : fromFolder(flags)
+  const engine = await parts.openEngine({ kind: 'local', threads: flags.threads ?? availableParallelism() })
+  try {
+    const policy = await engine.open({ model: found.folder, seed: 0 })
+    const close = async () => {
+      await policy.close()
+      await engine.close()
+    }
+    return { ...found, policy, close }
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+function fromFolder({ model, role }: ModelFlags): Pick<OpenModel, 'folder' | 'prompt'> {
+  if (role !== undefined) {
+    throw new ConfigError(`--role ${role} needs a run, and ${model} is not one.`, {
+      hint: 'Leave --role out.',
+    })
+  }
+  return { folder: model, prompt: (problem) => ({ messages: [{ role: 'user', content: problem }] }) }
+}
+
+/** A run folder has a journal or checkpoints; a model folder has a config.json as well. */
+export function isRun(folder: string): boolean {
+  return existsSync(join(folder, 'checkpoints')) && existsSync(join(folder, 'config.json'))
+}
+
+/** The newest checkpoint of a role of a run, and how the run's game puts problems. */
+export async function findInRun(
+  run: string,
+  role: string | undefined,
+  parts: Parts = realParts,
+): Promise<Pick<OpenModel, 'folder' | 'prompt'>> {
+  if (!isRun(run)) {
+    throw new ConfigError(`${run} is not the folder of a run.`, {
+      hint: 'Runs lie in runs/, unless --run said otherwise.',
+    })
+  }
+  const loaded = await loadRecipe(join(run, 'config.json'), { loadGame: parts.loadGame })
+  const folder = join(await newestCheckpoint(run), chooseRole(loaded, role))
+  const { game, recipe } = loaded
+  const prompt: Prompt = (problem) =>
+    game.anchorPrompt?.(recipe.settings, problem) ?? { messages: [{ role: 'user', content: problem }] }
+  return { folder, prompt }
+}
+
+function chooseRole({ recipe, game }: LoadedRecipe, role: string | undefined): string {
+  const known = game.roles.join(', ')
+  if (role === undefined) {
+    const usual = recipe.anchors.heldout?.role ?? (game.roles.length === 1 ? game.roles[0] : undefined)
+    if (usual !== undefined) return usual
+    throw new ConfigError(`The run has several roles.`, { hint: `Choose one with --role: ${known}.` })
+  }
+  if (game.roles.includes(role)) return role
+  const guess = nearest(role, game.roles)
+  throw new ConfigError(`${role} is not a role of ${game.name}.`, {
+    hint: guess === undefined ? `Its roles: ${known}.` : `Did you mean ${guess}?`,
+  })
+}
+
+async function newestCheckpoint(run: string): Promise<string> {
+  const names = (await readdir(join(run, 'checkpoints'))).filter((name) => /^\d+$/.test(name)).sort()
+  const newest = names.at(-1)
+  if (newest !== undefined) return join(run, 'checkpoints', newest)
+  throw new CheckpointError(`${run} has no checkpoint yet.`, {
+    hint: 'Wait for its first, or go on with it: --resume.',
+  })
+}

@@ -1,0 +1,111 @@
+/** A line for everything worth one: what a log file should hold, and what scrolls above the live block. */
+import type { MemoryPlan } from '../../engine/engine.js'
+import type { RunEvent } from '../../runs/events.js'
+import { paint } from '../paint.js'
+import { bytes, duration, interval, number } from './format.js'
+import type { Progress } from './progress.js'
+
+export interface TextStream {
+  isTTY: boolean
+  columns?: number
+  write(text: string): unknown
+}
+
+export class LineProgress implements Progress {
+  readonly #stream: TextStream
+  readonly #clock = new RoundClock()
+
+  constructor(stream: TextStream) {
+    this.#stream = stream
+  }
+
+  event(event: RunEvent): void {
+    const lines = event.event === 'round' ? [this.#round(event)] : linesOf(event, this.#stream)
+    for (const line of lines) this.#stream.write(`${line}\n`)
+  }
+
+  note(text: string): void {
+    this.#stream.write(`${text}\n`)
+  }
+
+  close(): void {}
+
+  #round(event: Extract<RunEvent, { event: 'round' }>): string {
+    const { round, rounds, seconds, metrics, skipped } = event
+    const left = this.#clock.left(round, rounds)
+    const parts = [
+      `round ${round}/${rounds}`,
+      duration(seconds),
+      ...rewards(metrics).map(([role, value]) => `${role} ${number(value)}`),
+      ...(skipped === undefined ? [] : [`no update: ${skipped}`]),
+      ...(left === undefined ? [] : [`${duration(left)} left`]),
+    ]
+    return parts.join('  ')
+  }
+}
+
+/** Mean reward of each role, or its loss where it has no rewards. */
+export function rewards(metrics: Record<string, number>): [string, number][] {
+  const roles = new Set(
+    Object.keys(metrics).flatMap((name) => /^(.+)\/(?:reward\/mean|loss)$/.exec(name)?.[1] ?? []),
+  )
+  return [...roles].map((role) => {
+    const reward = metrics[`${role}/reward/mean`]
+    return reward === undefined ? [`${role} loss`, metrics[`${role}/loss`]!] : [`${role} reward`, reward]
+  })
+}
+
+/** Guesses the time that is left from the rounds that this process has played. */
+export class RoundClock {
+  #first: { round: number; at: number } | undefined
+
+  /** Seconds; undefined before there are two rounds to compare, and after the last. */
+  left(round: number, rounds: number, now = performance.now()): number | undefined {
+    this.#first ??= { round, at: now }
+    const played = round - this.#first.round
+    return played === 0 || round === rounds
+      ? undefined
+      : ((now - this.#first.at) / 1000 / played) * (rounds - round)
+  }
+}
+
+/** The lines of an event other than a round. */
+export function linesOf(event: RunEvent, stream: TextStream): string[] {
+  switch (event.event) {
+    case 'config': {
+      const { game, rounds, seed, engine } = event.config
+      return [
+        `${event.run}: ${game}, ${rounds} rounds, seed ${seed}, ${engine.kind} engine, ${engine.threads} threads`,
+      ]
+    }
+    case 'memory':
+      return memoryLines(event)
+    case 'resume':
+      return [
+        ...(event.note === undefined ? [] : [paint(stream, 'yellow', `note: ${event.note}`)]),
+        `going on after round ${event.round}`,
+      ]
+    case 'eval':
+      return [
+        `held-out after round ${event.round}: ${interval(event)} ${event.sampling}, ${event.n} problems`,
+      ]
+    case 'checkpoint':
+      return stream.isTTY ? [] : [`checkpoint ${event.path}`]
+    case 'alarm': {
+      const figures = `${number(event.value)} against ${number(event.threshold)}`
+      return [paint(stream, 'yellow', `alarm ${event.name}: ${event.formula} (${figures}). ${event.message}`)]
+    }
+    default:
+      return []
+  }
+}
+
+export function memoryLines({ parts, totalBytes, availableBytes }: MemoryPlan): string[] {
+  const width = Math.max(...parts.map(({ what }) => what.length), 5)
+  const line = (what: string, count: number) => `  ${what.padEnd(width)}  ${bytes(count).padStart(9)}`
+  return [
+    'memory plan',
+    ...parts.map(({ what, bytes: count }) => line(what, count)),
+    `${line('total', totalBytes)}  of ${bytes(availableBytes)} available`,
+  ]
+}

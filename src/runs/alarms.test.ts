@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { activeAlarms, newAlarms } from './alarms.js'
+import type { MetricsLine } from './directory.js'
+
+const rounds = (name: string, values: number[]): MetricsLine[] =>
+  values.map((value, i) => ({ step: i + 1, [name]: value }) as MetricsLine)
+const repeat = (value: number, times: number) => Array<number>(times).fill(value)
+const heldout = (step: number, accuracy: number, half = 0.04): MetricsLine => ({
+  step,
+  'heldout/accuracy': accuracy,
+  'heldout/accuracy_low': accuracy - half,
+  'heldout/accuracy_high': accuracy + half,
+})
+const names = (history: MetricsLine[]) => activeAlarms(history).map(({ name }) => name)
+
+describe('alarms', () => {
+  it('are silent in a healthy run and in one that has just begun', () => {
+    expect(names([])).toEqual([])
+    expect(names(rounds('questions/valid_frac', repeat(0, 4)))).toEqual([])
+    expect(names(rounds('solver/policy/entropy', repeat(0.5, 40)))).toEqual([])
+    expect(names(rounds('solver/len/truncated_frac', repeat(0.3, 40)))).toEqual([])
+  })
+
+  it('tell of questions that are hardly ever valid', () => {
+    const history = rounds('questions/valid_frac', [...repeat(0.5, 5), ...repeat(0.05, 5)])
+    expect(activeAlarms(history)).toMatchObject([{ name: 'valid_questions_low', threshold: 0.1 }])
+    expect(activeAlarms(history)[0]!.value).toBeCloseTo(0.05, 12)
+  })
+
+  it('tell which role has lost its entropy or is cut off', () => {
+    expect(names(rounds('solver/policy/entropy', [...repeat(1, 5), ...repeat(0.19, 5)]))).toEqual([
+      'solver_entropy_collapse',
+    ])
+    expect(names(rounds('proposer/len/truncated_frac', repeat(0.4, 5)))).toEqual(['proposer_truncation_high'])
+  })
+
+  it('tell of a held-out accuracy that fell by more than chance', () => {
+    expect(names([heldout(0, 0.6), heldout(20, 0.55)])).toEqual([])
+    expect(names([heldout(0, 0.6), heldout(20, 0.5)])).toEqual(['heldout_below_start'])
+    expect(names([heldout(0, 0.6)])).toEqual([])
+  })
+
+  it('are raised once, when they begin to hold', () => {
+    const history = rounds('questions/valid_frac', repeat(0, 7))
+    expect([4, 5, 6, 7].map((n) => newAlarms(history.slice(0, n)).length)).toEqual([0, 1, 0, 0])
+  })
+
+  it('pass over values that are missing', () => {
+    const gaps = rounds('questions/valid_frac', repeat(0, 5)).map((line) => ({
+      ...line,
+      'solver/policy/entropy': null,
+    }))
+    expect(names(gaps as MetricsLine[])).toEqual(['valid_questions_low'])
+  })
+})
