@@ -1,17 +1,18 @@
 /**
  * Builds the starter model: `models/tiny/base`, pretrained on right worked arithmetic, and `models/tiny`, the same after
- * a short cold start on data in which 15 % of the examples hold a wrong step. The cold start is noisy on purpose: like
- * that of the paper it teaches the form of both roles and hides part of what the base model knows.
+ * a short cold start on data in which every third example holds a wrong step. The cold start is noisy on purpose: like
+ * that of the paper it lowers what the base model could do, and the game is to recover it.
  *
- *   npm run build && node dist/models/tiny/build.js
+ *   npm run build && node dist/models/tiny/build.js [--cold-start-only]
  *
  * The same seed, thread count and processor family give the same weights. Takes about twenty minutes on two cores.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Datum } from '../../src/core/datum.js'
 import { projectRoot } from '../../src/core/paths.js'
 import { type RandomStream, randomStream } from '../../src/core/random.js'
-import type { ChatMessage, Engine } from '../../src/engine/engine.js'
+import type { ChatMessage, Engine, Tokenizer } from '../../src/engine/engine.js'
 import { readModelConfig } from '../../src/engine/local/hf/config.js'
 import { modelParameters } from '../../src/engine/local/hf/parameters.js'
 import { openSafetensors, writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
@@ -31,18 +32,20 @@ interface Phase {
   wrongStepRate: number
 }
 
-const base: Phase = { name: 'base', steps: 2000, peakRate: 2e-3, wrongStepRate: 0 }
-const coldStart: Phase = { name: 'cold start', steps: 150, peakRate: 5e-4, wrongStepRate: 0.15 }
+const base: Phase = { name: 'base', steps: 3000, peakRate: 3e-3, wrongStepRate: 0 }
+const coldStart: Phase = { name: 'cold start', steps: 150, peakRate: 5e-4, wrongStepRate: 0.35 }
 
 async function build(): Promise<void> {
   const out = join(projectRoot(), 'models', 'tiny')
   const work = join(projectRoot(), 'runs', 'starter-model')
   await rm(work, { recursive: true, force: true })
   const engine = await openLocalEngine({ threads: 2 })
-  await writeInitialModel(join(work, 'initial'))
-  await trainPhase(engine, join(work, 'initial'), join(work, 'base'), base)
-  await publish(join(work, 'base'), join(out, 'base'))
-  await trainPhase(engine, join(work, 'base'), join(work, 'coldstart'), coldStart)
+  if (!process.argv.includes('--cold-start-only')) {
+    await writeInitialModel(join(work, 'initial'))
+    await trainPhase(engine, join(work, 'initial'), join(work, 'base'), base)
+    await publish(join(work, 'base'), join(out, 'base'))
+  }
+  await trainPhase(engine, join(out, 'base'), join(work, 'coldstart'), coldStart)
   await publish(join(work, 'coldstart'), out)
   await engine.close()
 }
@@ -93,23 +96,20 @@ async function trainPhase(engine: Engine, from: string, to: string, phase: Phase
   const policy = await engine.open({ model: from, seed })
   const warmup = Math.min(100, phase.steps / 10)
   const started = performance.now()
+  let data = batch(policy.tokenizer, phase, 0)
   for (let step = 0; step < phase.steps; step++) {
-    const random = randomStream(seed, phase.name, step)
-    const examples = Array.from({ length: batchSize }, () =>
-      conversation(random, phase.wrongStepRate),
-    ).flatMap((messages) => encodeConversation(policy.tokenizer, messages))
-    const tokens = examples.reduce((sum, example) => sum + trainedTokens(example), 0)
-    const report = await policy.forwardBackward(
-      examples.map((example) => exampleDatum(example, 1 / tokens)),
-      { name: 'cross_entropy' },
-    )
     const progress = (step - warmup) / (phase.steps - warmup)
-    const rate = step < warmup ? (step + 1) / warmup : 0.05 + 0.475 * (1 + Math.cos(Math.PI * progress))
-    await policy.optimStep({ ...adam, learningRate: phase.peakRate * rate })
+    const rate = step < warmup ? (step + 1) / warmup : 0.025 + 0.4875 * (1 + Math.cos(Math.PI * progress))
+    const trained = policy.forwardBackward(data, { name: 'cross_entropy' })
+    const stepped = policy.optimStep({ ...adam, learningRate: phase.peakRate * rate })
+    // The next batch is made while the engine works on this one.
+    data = batch(policy.tokenizer, phase, step + 1)
+    const { loss } = await trained
+    await stepped
     if ((step + 1) % 50 === 0) {
       const seconds = ((performance.now() - started) / 1000).toFixed(0)
       process.stderr.write(
-        `${phase.name}: step ${step + 1}/${phase.steps}, loss ${report.loss.toFixed(4)}, ${seconds} s\n`,
+        `${phase.name}: step ${step + 1}/${phase.steps}, loss ${loss.toFixed(4)}, ${seconds} s\n`,
       )
     }
   }
@@ -119,9 +119,19 @@ async function trainPhase(engine: Engine, from: string, to: string, phase: Phase
 
 const adam = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1 }
 
-/** Both roles in equal shares. */
+/** Mean cross-entropy over what the assistant writes. */
+function batch(tokenizer: Tokenizer, phase: Phase, step: number): Datum[] {
+  const random = randomStream(seed, phase.name, step)
+  const examples = Array.from({ length: batchSize }, () => conversation(random, phase.wrongStepRate)).flatMap(
+    (messages) => encodeConversation(tokenizer, messages),
+  )
+  const tokens = examples.reduce((sum, example) => sum + trainedTokens(example), 0)
+  return examples.map((example) => exampleDatum(example, 1 / tokens))
+}
+
+/** A proposer's example is twice as long as a solver's and teaches as much arithmetic, so solvers speak more often. */
 function conversation(random: RandomStream, wrongStepRate: number): ChatMessage[] {
-  const example = random.uniform() < 0.5 ? proposerExample : solverExample
+  const example = random.uniform() < 0.3 ? proposerExample : solverExample
   return example(random, { detail: 'plain', wrongStepRate }).messages
 }
 

@@ -14,7 +14,7 @@ export interface Kind {
   text: string
   /** 1 (one step on single digits) to 4 (four terms, products and parentheses). */
   level: number
-  /** Draws an expression of this kind; its value and all numbers on the way are within the bounds. */
+  /** Draws an expression of this kind; its value and all numbers on the way are within the bounds and not negative. */
   sample(stream: RandomStream): Expression
 }
 
@@ -37,8 +37,9 @@ const rangeOf: Record<Size, readonly [number, number]> = {
 const counts = { two: 2, three: 3, four: 4 }
 
 /**
- * Every kind, from easy to hard. Two-digit factors meet only as values of parentheses: a model of a million weights can
- * learn sums and single-digit products of any length, but not the table of all two-digit products.
+ * Every kind, from easy to hard. Two-digit factors meet only as values of parentheses, and nothing falls below zero: a
+ * model of a million weights can learn sums and single-digit products of any length in minutes, but neither the table of
+ * all two-digit products nor, from left to right, the digits of negative differences.
  */
 export const kinds: readonly Kind[] = [
   kind(1, 'sums', 'two', 'one digit'),
@@ -96,10 +97,16 @@ function draw(
     const wanted = brackets === 'two brackets' ? 2 : brackets === 'brackets' ? 1 : 0
     const spans = brackets === undefined ? [] : drawSpans(stream, terms, wanted)
     const expression = arrange(operands, operators, spans)
-    if (print(expression).split('(').length - 1 === wanted && evaluate(expression) !== undefined)
-      return expression
+    if (print(expression).split('(').length - 1 === wanted && staysNatural(expression)) return expression
   }
   throw new InvariantError(`No expression was found for the knowledge text "${text}".`)
+}
+
+/** Whether the value, and every value on the way to it, is within the bounds and not negative. */
+function staysNatural(expression: Expression): boolean {
+  const value = evaluate(expression)
+  if (value === undefined || value < 0) return false
+  return typeof expression === 'number' || (staysNatural(expression.left) && staysNatural(expression.right))
 }
 
 function operand(stream: RandomStream, size: Size): number {

@@ -22,6 +22,10 @@ const tagTokens = [
   tags.answerOpen,
   tags.answerClose,
   tags.boxOpen,
+  // Names of the chat's roles, which every prompt spells out.
+  'system',
+  'user',
+  'assistant',
 ]
 
 const characters = ['\n', ...Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCharCode(0x20 + i))]
