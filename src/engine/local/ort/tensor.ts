@@ -1,4 +1,5 @@
 import koffi from 'koffi'
+import { EngineError } from '../../../core/errors.js'
 import { check, type Handle, loadLibrary } from './library.js'
 import { currentRuntime } from './runtime.js'
 
@@ -48,9 +49,24 @@ export function addressOf(data: TensorData): bigint {
 
 /** Zeroed floats in memory that never moves (small typed arrays made without an explicit buffer may). */
 export function allocate(length: number): Float32Array {
-  return new Float32Array(new ArrayBuffer(Math.max(64, length * 4)), 0, length)
+  return new Float32Array(reserve(length * 4), 0, length)
 }
 
 export function allocateInts(length: number): Int32Array {
-  return new Int32Array(new ArrayBuffer(Math.max(64, length * 4)), 0, length)
+  return new Int32Array(reserve(length * 4), 0, length)
+}
+
+export function allocateLongs(length: number): BigInt64Array {
+  return new BigInt64Array(reserve(length * 8), 0, length)
+}
+
+function reserve(bytes: number): ArrayBuffer {
+  try {
+    return new ArrayBuffer(Math.max(64, bytes))
+  } catch (cause) {
+    throw new EngineError(`There is no memory for a buffer of ${(bytes / 1e9).toFixed(2)} GB.`, {
+      hint: 'Take a smaller model, shorter sequences or a LoRA adapter; sparring train --dry-run shows the plan.',
+      cause,
+    })
+  }
 }

@@ -2,7 +2,7 @@
 import type { CompiledProgram } from '../graph/program.js'
 import { pastKey, pastValue, presentKey, presentValue } from '../model/decoding.js'
 import type { Model } from '../model/model.js'
-import { allocate, allocateInts, Tensor } from '../ort/tensor.js'
+import { allocate, allocateInts, allocateLongs, Tensor } from '../ort/tensor.js'
 import type { Cache } from './cache.js'
 
 /** What the program says of each row's next token; views that the next step overwrites. */
@@ -40,10 +40,7 @@ export class Decoder {
     }
     const count = rows * width
     this.#x = bind('x', allocate(count * hiddenSize), [rows, width, hiddenSize])
-    this.#positions = bind('positions', new BigInt64Array(new ArrayBuffer(64 + count * 8), 0, count), [
-      rows,
-      width,
-    ])
+    this.#positions = bind('positions', allocateLongs(count), [rows, width])
     this.#lastIndex = bind('lastIndex', allocateInts(rows), [rows])
     this.#total = bind('total', allocateInts(1), [1])
     bind('inverseTemperature', allocate(rows).fill(temperature > 0 ? 1 / temperature : 1), [rows, 1])

@@ -1,6 +1,6 @@
 /** Turns sequences of different lengths into micro-batches in which only attention ever sees padding. */
 import type { Datum } from '../../../core/datum.js'
-import { allocate, allocateInts } from '../ort/tensor.js'
+import { allocate, allocateInts, allocateLongs } from '../ort/tensor.js'
 
 /**
  * Splits sequences into micro-batches of at most `tokenBudget` tokens. Sorting by length puts like beside like, so that
@@ -51,7 +51,7 @@ export function pack(sequences: readonly Pick<Datum, 'tokens'>[], heads: number,
     sequences: count,
     longest,
     ids: allocateInts(tokens),
-    positions: new BigInt64Array(new ArrayBuffer(Math.max(64, tokens * 8)), 0, tokens),
+    positions: allocateLongs(tokens),
     padQuery: allocateInts(count * heads * longest),
     packQuery: allocateInts(tokens * heads),
     padKey: allocateInts(count * kvHeads * longest),

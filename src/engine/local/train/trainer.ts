@@ -5,7 +5,7 @@ import type { Shape } from '../graph/graph.js'
 import { type Bindings, elementsOf, type Sizes, shapeOf, sizeOf, Workspace } from '../graph/program.js'
 import type { Model } from '../model/model.js'
 import { type Differentiated, gradientIn, gradientOut } from '../model/training.js'
-import { allocate, Tensor } from '../ort/tensor.js'
+import { allocate, allocateLongs, Tensor } from '../ort/tensor.js'
 import { emptySums, type LossSums, positionLoss, trainedPositions } from './losses.js'
 import { causalMask, type Packed, pack, planMicroBatches } from './pack.js'
 
@@ -194,7 +194,7 @@ export class Trainer {
       const workspace = this.memory.head
       workspace.reset()
       const input = workspace.tensor([count, d])
-      const target = new BigInt64Array(new ArrayBuffer(Math.max(64, count * 8)), 0, count)
+      const target = allocateLongs(count)
       for (let k = 0; k < count; k++) {
         copyRow(x.data as Float32Array, rows[from + k]!, input.data as Float32Array, k, d)
         target[k] = BigInt(targets[from + k]!)
