@@ -26,7 +26,7 @@ export function add(g: Graph, a: Value, b: Value): Value {
   return g.op('Add', [a, b], a.shape, { rule: ([dy]) => [dy, dy] })
 }
 
-/** y = x + b for every row. x [N, D], b [D]. db = column sums of dy. */
+/** y = x + b for every row. x [..., D], b [D]. db = column sums of dy. */
 export function addBias(g: Graph, x: Value, b: Value): Value {
   return g.op('Add', [x, b], x.shape, { rule: ([dy]) => [dy, sumRows(g, dy!)] })
 }
@@ -40,11 +40,14 @@ export function scale(g: Graph, x: Value, c: number): Value {
   })
 }
 
-/** Column sums of x [N, D], shape [D], as a matrix product: the reduction kernel over the first axis is slower. */
+/** Sums of x [..., D] over all axes but the last, shape [D], as a matrix product: the reduction kernel is slower. */
 export function sumRows(g: Graph, x: Value): Value {
-  const [rows, columns] = x.shape as [Dim, Dim]
+  const leading = x.shape.slice(0, -1)
+  const columns = x.shape.at(-1)!
+  const rows = leading.length === 1 ? leading[0]! : leading.join('*')
   const ones = onesLike(g, rows)
-  const sum = g.op('MatMul', [ones, x], [1, columns])
+  const matrix = leading.length === 1 ? x : reshape(g, x, [rows, columns])
+  const sum = g.op('MatMul', [ones, matrix], [1, columns])
   return g.op('Reshape', [sum, g.constant(BigInt64Array.of(-1n), [1])], [columns])
 }
 
