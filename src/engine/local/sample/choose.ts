@@ -1,8 +1,10 @@
+import { InvariantError } from '../../../core/errors.js'
 import type { SampleParams } from '../../engine.js'
 
 /**
  * Index of the token drawn from row `row` of [rows, V] by the uniform number u in [0, 1): the first whose cumulative
  * probability exceeds u. Temperature 0 takes the most probable, the lowest index on a tie.
+ * Throws where the probabilities are not numbers: no token would be a draw from them.
  */
 export function chooseToken(
   probabilities: Float32Array,
@@ -13,6 +15,11 @@ export function chooseToken(
 ): number {
   const start = row * vocabSize
   const end = start + vocabSize
+  // One logit of NaN or +Infinity makes the whole row of the softmax NaN.
+  if (Number.isNaN(probabilities[start]))
+    throw new InvariantError('The probabilities of the next token are not finite.', {
+      hint: 'Lower the learning rate or resume from an earlier checkpoint.',
+    })
   if (params.temperature === 0) return argmax(probabilities, start, end) - start
   if (params.topK > 0 || params.topP < 1) return chooseFiltered(probabilities.subarray(start, end), params, u)
   let rest = u
