@@ -1,0 +1,193 @@
+/** What the documents say of names, settings, links and run files is what the program has. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { projectRoot } from '../src/core/paths.js'
+import type { Engine, Policy } from '../src/engine/engine.js'
+import { loadGame } from '../src/games/index.js'
+import { presets } from '../src/games/pasodoble/config.js'
+import { activeAlarms } from '../src/runs/alarms.js'
+import { type MetricsLine, RunDirectory } from '../src/runs/directory.js'
+import { openMatch } from '../src/runs/match.js'
+import type { Parts } from '../src/runs/parts.js'
+import { loadRecipe } from '../src/runs/recipe.js'
+import { train } from '../src/runs/runner.js'
+import { temporaryFolder } from './support/folders.js'
+import { boxGrader, type Script, scriptedPolicy } from './support/scripted.js'
+
+const root = projectRoot()
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const documents = [
+  'README.md',
+  ...['docs', 'src/games'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
+  ),
+].filter((file) => file.endsWith('.md'))
+
+/** Rows of all tables whose first cell opens with a name, as cells; names lose their marks. */
+function namedRows(file: string): { names: string[]; cells: string[] }[] {
+  const lines = read(file)
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+  return lines.map((line) => {
+    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim())
+    return {
+      names: [...cells[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
+      cells: cells.slice(1, -1),
+    }
+  })
+}
+
+const scripts: Record<string, Script> = {
+  proposer: (_, i) => `</think><problem>Question ${i} of the game?</problem><answer>\\boxed{right}</answer>`,
+  solver: (prompt, j) => `\\boxed{${j < Number(/Question (\d)/.exec(prompt)?.[1]) ? 'right' : 'wrong'}}`,
+  student: () => '',
+}
+
+/** A scripted policy whose policy losses report ratios, as those of every real engine do. */
+function policyOf(role: string): Policy {
+  const policy = scriptedPolicy(scripts[role]!)
+  const { forwardBackward } = policy
+  const ratio = { mean: 1, max: 1, clippedLow: 0, clippedHigh: 0, klSampler: 0 }
+  policy.forwardBackward = async (data, loss) => ({
+    ...(await forwardBackward(data, loss)),
+    ...(loss.name !== 'cross_entropy' && { ratio }),
+  })
+  return policy
+}
+
+const engine: Engine = {
+  capabilities: { name: 'scripted', exactEntropy: true, deterministic: true, temperedLoss: true },
+  open: async ({ model }) => policyOf(basename(model)),
+  planMemory: async () => ({ parts: [], totalBytes: 0, availableBytes: 0 }),
+  peakMemory: () => undefined,
+  close: async () => {},
+}
+
+const parts: Parts = {
+  loadGame,
+  openEngine: async () => engine,
+  createGrader: async () => boxGrader(),
+  loadWorld: async () => ({ name: 'arithmetic', solve: () => 'right' }),
+  readProblems: async () => [],
+  heldoutProblems: async () => [{ problem: 'One of its own?', answer: 'right' }],
+}
+
+/** Lines of metrics.jsonl of a run file played with scripted policies. */
+async function play(runFile: string): Promise<MetricsLine[]> {
+  const folder = temporaryFolder()
+  const file = join(folder, 'run.yaml')
+  writeFileSync(file, runFile)
+  const messages = ['ask', 'answer'].map((content, i) => ({ role: i ? 'assistant' : 'user', content }))
+  writeFileSync(join(folder, 'conversations.jsonl'), `${JSON.stringify({ messages })}\n`.repeat(4))
+  const match = await openMatch(await loadRecipe(file, { loadGame }), parts)
+  const run = await RunDirectory.open(join(folder, 'run'), false)
+  try {
+    const signal = new AbortController().signal
+    return (await train(match, run, { emit: () => {}, signal, stopping: () => false })).history
+  } finally {
+    await match.close()
+    run.close()
+  }
+}
+
+const role = (name: string) => `${name}: {model: ${name}, optim: {learning_rate: 1}}`
+const runs = [
+  `{game: pasodoble, rounds: 1, roles: {${role('proposer')}, ${role('solver')}},
+    settings: {old_logprobs: sampler, proposer: {temperature: 1}, solver: {temperature: 1}},
+    anchors: {world: arithmetic, heldout: {role: solver, problems: arithmetic}}}`,
+  `{game: sft, rounds: 1, roles: {${role('student')}},
+    settings: {data: [conversations.jsonl], batch_size: 1, validation_share: 0.5}}`,
+]
+
+describe('docs/metrics.md', () => {
+  const rows = namedRows('docs/metrics.md')
+
+  it('names every number that a run writes, and no other', async () => {
+    const lines = (await Promise.all(runs.map(play))).flat()
+    const written = [...new Set(lines.flatMap((line) => Object.keys(line)))].filter((name) => name !== 'step')
+    const described = rows.flatMap(({ names }) => names).filter((name) => name.includes('/'))
+    const pattern = (name: string) =>
+      new RegExp(`^${name.replace('ROLE', '(proposer|solver|student)').replace('pK', 'p\\d')}$`)
+    expect(written.filter((name) => !described.some((form) => pattern(form).test(name)))).toEqual([])
+    expect(described.filter((form) => !written.some((name) => pattern(form).test(name)))).toEqual([])
+  })
+
+  it('states the condition of every alarm', () => {
+    const line = (step: number): MetricsLine => ({
+      step,
+      'questions/valid_frac': 0,
+      'solver/policy/entropy': step < 5 ? 1 : 0,
+      'solver/len/truncated_frac': 1,
+      'heldout/accuracy': step < 5 ? 1 : 0,
+      'heldout/accuracy_low': 0,
+      'heldout/accuracy_high': 0.1,
+    })
+    const alarms = activeAlarms(Array.from({ length: 10 }, (_, step) => line(step)))
+    const general = (text: string) =>
+      text.replaceAll('solver', 'ROLE').replace(' x ', ' × ').replace(' - ', ' − ')
+    const stated = rows.filter(({ names }) => !names[0]!.includes('/'))
+    expect(stated.map(({ names }) => names[0]).sort()).toEqual(alarms.map(({ name }) => general(name)).sort())
+    for (const { name, formula } of alarms) {
+      const { cells } = stated.find(({ names }) => names[0] === general(name))!
+      expect(cells[1]).toContain(general(formula))
+    }
+  })
+})
+
+describe('the pages of the games', () => {
+  const settingsOf = async (game: string): Promise<Record<string, unknown>> =>
+    (await loadGame(game)).config.parse({}) as Record<string, unknown>
+  const isGroup = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+
+  it.each(['pasodoble', 'sft'])('%s: describe every setting, and no other', async (game) => {
+    const settings = await settingsOf(game)
+    const groups = Object.values(settings).filter(isGroup)
+    const keys = Object.keys(settings).filter((key) => !isGroup(settings[key]))
+    const described = namedRows(`src/games/${game}/README.md`).flatMap(({ names }) => names)
+    const all = new Set([...keys, ...groups.flatMap((group) => Object.keys(group))])
+    expect([...all].filter((key) => !described.includes(key))).toEqual([])
+    expect(described.filter((name) => !name.includes('/') && !all.has(name))).toEqual([])
+  })
+
+  it('pasodoble: tell the presets apart as they are', async () => {
+    const settings = await settingsOf('pasodoble')
+    for (const [key, value] of Object.entries(presets.code)) {
+      const row = [`\`${key}\``, String(settings[key]), String(value)]
+      const rows = namedRows('src/games/pasodoble/README.md').map(({ cells }) => cells.slice(0, 3))
+      expect(rows).toContainEqual(row)
+    }
+  })
+})
+
+describe('documents', () => {
+  const slug = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-')
+
+  it.each(documents)('%s: links lead somewhere', (file) => {
+    const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!)
+    const lost = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? file : join(dirname(file), path)
+      if (!existsSync(join(root, target))) return true
+      const headings = anchor === undefined ? [] : [...read(target).matchAll(/^#+ (.*)$/gm)]
+      return anchor !== undefined && !headings.some((match) => slug(match[1]!) === anchor)
+    })
+    expect(lost).toEqual([])
+  })
+
+  const runFiles = documents.flatMap((file) =>
+    [...read(file).matchAll(/```yaml\n(game:[\s\S]*?)```/g)].map((match) => [file, match[1]!] as const),
+  )
+
+  it.each(runFiles)('%s: the run file shown can be read', async (_, text) => {
+    const file = join(temporaryFolder(), 'shown.yaml')
+    writeFileSync(file, text)
+    expect((await loadRecipe(file, { loadGame })).recipe.rounds).toBeGreaterThan(0)
+  })
+})
