@@ -1,7 +1,7 @@
 /** sparring train: plays a run file in a run folder, or goes on with a run. */
 import { join, relative, resolve } from 'node:path'
 import { ConfigError } from '../core/errors.js'
-import { latestRunFolder, newRunFolder, RunDirectory } from '../runs/directory.js'
+import { latestRunFolder, newRunFolder, RunDirectory, requireRun } from '../runs/directory.js'
 import type { RunEvent } from '../runs/events.js'
 import { gameContext, openMatch } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
@@ -63,6 +63,7 @@ async function jobToResume(recipe: string | undefined, flags: TrainFlags, parts:
   if (folder === undefined) {
     throw new ConfigError('There is no run to go on with.', { hint: 'Name its folder with --run.' })
   }
+  requireRun(folder)
   const config = join(folder, 'config.json')
   const begun = await load(config, {})
   const loaded = given ?? (await load(config, flags))
@@ -85,7 +86,7 @@ async function playInTerminal(
 ): Promise<void> {
   const progress = createProgress(json)
   const goOn = `sparring train --run ${run.path} --resume`
-  const ending = listenForEnd(progress, goOn)
+  const ending = listenForEnd(progress, goOn, () => run.close())
   const emit = (event: RunEvent) => progress.event(event)
   try {
     emit({ event: 'config', run: run.path, config: loaded.recipe })
@@ -105,7 +106,7 @@ async function playInTerminal(
 }
 
 /** First Ctrl-C: end after this round. Second: end at once. A scheduler's SIGTERM counts as the first. */
-function listenForEnd(progress: Progress, goOn: string) {
+function listenForEnd(progress: Progress, goOn: string, release: () => void) {
   const abort = new AbortController()
   let asked = 0
   const hear = (): void => {
@@ -116,7 +117,10 @@ function listenForEnd(progress: Progress, goOn: string) {
     progress.note(`Ended at once. Go on from the last checkpoint: ${goOn}`)
     abort.abort()
     // A kernel that is running cannot be interrupted; nothing is lost by not waiting for it.
-    setTimeout(() => process.exit(130), 1000).unref()
+    setTimeout(() => {
+      release()
+      process.exit(130)
+    }, 1000).unref()
   }
   process.on('SIGINT', hear).on('SIGTERM', hear)
   return {

@@ -1,4 +1,5 @@
 /** The folder of a run: where everything lies, and how it is made, appended to and taken back to a checkpoint. */
+import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../core/errors.js'
@@ -29,11 +30,7 @@ export class RunDirectory {
   /** Makes a new run's folder, or opens one that exists; throws ConfigError where it holds a run and `resume` is false. */
   static async open(path: string, resume: boolean, disk: Disk = realDisk): Promise<RunDirectory> {
     const held = (await readdir(path).catch(() => [])).filter((name) => !beforeConfig.includes(name))
-    if (resume && !held.includes('config.json')) {
-      throw new ConfigError(`${path} holds no run to resume.`, {
-        hint: 'Leave --resume out to start one, or name the folder of a run with --run.',
-      })
-    }
+    if (resume) requireRun(path)
     if (!resume && held.length > 0) {
       throw new ConfigError(`${path} is not empty.`, {
         hint: 'Continue the run in it with --resume, or name another folder with --run.',
@@ -128,6 +125,14 @@ export class RunDirectory {
   close(): void {
     this.#unlock()
   }
+}
+
+/** Throws ConfigError where a folder holds no run. */
+export function requireRun(path: string): void {
+  if (existsSync(join(path, 'config.json'))) return
+  throw new ConfigError(`${path} holds no run to resume.`, {
+    hint: 'Leave --resume out to start one, or name the folder of a run with --run.',
+  })
 }
 
 /** Folder for a new run of a recipe: runs/NAME-seedN, or the first of -2, -3, ... that is free. Made at once, so that it is ours. */

@@ -51,7 +51,6 @@ export async function train(match: Match, run: RunDirectory, options: TrainOptio
   return { done, history: ledger.history }
 
   async function play({ round, state }: Position): Promise<Position> {
-    signal.throwIfAborted()
     const roundStarted = performance.now()
     for (const [name, role] of Object.entries(match.roles)) {
       role.adam = adamParams(recipe.roles[name]!, round, recipe.rounds)
@@ -78,6 +77,7 @@ export async function train(match: Match, run: RunDirectory, options: TrainOptio
 
   /** What follows a round: yardsticks, the record, a checkpoint. */
   async function settle(at: Position, report: RoundReport, times: Record<string, number>): Promise<void> {
+    signal.throwIfAborted()
     const { every } = recipe.anchors
     const due = at.round % every === 0 || at.round === recipe.rounds
     const readings = due ? await readAnchors(match, signal, emit) : []
