@@ -13,17 +13,32 @@ import { defaults, play, type Settings } from './pasodoble-from-scratch.js'
 
 type Played = Awaited<ReturnType<typeof play>>
 
-type Size = Pick<Settings, 'rounds' | 'texts' | 'questions' | 'answers' | 'historySize' | 'heldout'>
-
-/** The product's recipe, in another size if one is given. All else in it must agree with the example's defaults. */
-function recipe(size?: Size): Promise<LoadedRecipe> {
-  const set = size && [
-    `rounds=${size.rounds}`,
-    `settings.texts_per_round=${size.texts}`,
-    `settings.questions=${size.questions}`,
-    `settings.answers=${size.answers}`,
-    `settings.history_size=${size.historySize}`,
-    `anchors.heldout.n=${size.heldout}`,
+/** The product's recipe, with the example's settings if they are given. */
+function recipe(s?: Settings): Promise<LoadedRecipe> {
+  const set = s && [
+    `seed=${s.seed}`,
+    `rounds=${s.rounds}`,
+    `roles.proposer.optim.learning_rate=${s.proposer.learningRate}`,
+    `roles.solver.optim.learning_rate=${s.solver.learningRate}`,
+    `settings.texts_per_round=${s.texts}`,
+    `settings.questions=${s.questions}`,
+    `settings.answers=${s.answers}`,
+    `settings.tau_low=${s.tauLow}`,
+    `settings.tau_high=${s.tauHigh}`,
+    `settings.w=${s.w}`,
+    `settings.tau_div=${s.tauDiv}`,
+    `settings.tau_sim=${s.tauSim}`,
+    `settings.history_size=${s.historySize}`,
+    `settings.clip_low=${s.clip}`,
+    `settings.clip_high=${s.clip}`,
+    `settings.proposer.max_tokens=${s.proposer.maxTokens}`,
+    `settings.proposer.temperature=${s.temperature}`,
+    `settings.solver.max_tokens=${s.solver.maxTokens}`,
+    `settings.solver.max_prompt_tokens=${s.solverPrompt}`,
+    `settings.solver.temperature=${s.temperature}`,
+    `anchors.heldout.n=${s.heldout}`,
+    `anchors.heldout.max_tokens=${s.solver.maxTokens}`,
+    `anchors.heldout.temperature=${s.temperature}`,
   ]
   return loadRecipe('pasodoble-tiny', { ...(set && { set }), loadGame: parts.loadGame })
 }
@@ -90,17 +105,18 @@ describe('PasoDoble from scratch', () => {
   it('comes to the numbers of the product, to the bit', async () => {
     const folder = temporaryFolder()
     const size = { rounds: 3, texts: 2, questions: 5, answers: 4, historySize: 12, heldout: 16 }
-    const played = await play({ ...size, out: join(folder, 'example') }, () => {})
+    const settings = { ...defaults, ...size, out: join(folder, 'example') }
+    const played = await play(settings, () => {})
     const run = join(folder, 'product')
-    const [start, ...lines] = await playProduct(await recipe(size), run)
+    const [start, ...lines] = await playProduct(await recipe(settings), run)
 
     expect(start).toMatchObject(heldoutMetrics(played.before))
-    expect(lines.at(-1)).toMatchObject(heldoutMetrics(played.after))
     expect(lines).toHaveLength(size.rounds)
     for (const [i, line] of lines.entries()) {
       expect(rolloutsOf(played.rounds[i]!)).toEqual(recordsOf(run, i + 1))
       expect(line).toMatchObject(metricsOf(played.rounds[i]!))
     }
+    expect(lines.at(-1)).toMatchObject(heldoutMetrics(played.after))
     for (const role of ['proposer', 'solver']) {
       const weights = (...path: string[]) => readFileSync(join(folder, ...path, role, 'model.safetensors'))
       const same = weights('example').equals(weights('product', 'checkpoints', '000003'))
@@ -110,7 +126,7 @@ describe('PasoDoble from scratch', () => {
     }
   })
 
-  it('is as large as the product', async () => {
+  it('has the settings of the product', async () => {
     expect((await recipe(defaults)).recipe).toEqual((await recipe()).recipe)
   })
 })

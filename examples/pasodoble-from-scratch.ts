@@ -29,7 +29,7 @@ export const defaults = {
   model: join(projectRoot(), 'models', 'tiny'), // both players start from it
   out: join('runs', 'pasodoble-from-scratch'), // and end here
   seed: 0,
-  rounds: 100, // [2000]
+  rounds: 80, // [2000]
   texts: 8, // knowledge texts a round [1]
   questions: 6, // I, questions a text: the group of the proposer
   answers: 6, // J, answers a question: the group of the solver
@@ -42,11 +42,10 @@ export const defaults = {
   historySize: 100, // |H|, questions that new ones are held against
 
   temperature: 1, // [0.6]
-  proposerTokens: 160, // most tokens of a proposal [6144]
-  solverTokens: 128, // most tokens of an answer [6144]
-  solverPromptTokens: 128, // longer questions are not asked [512]
+  proposer: { maxTokens: 160, learningRate: 1e-4 }, // [6144, 1e-6]
+  solver: { maxTokens: 128, learningRate: 2e-5 }, // [6144, 1e-6]; it takes many steps to the proposer's one
+  solverPrompt: 128, // longer questions are not asked; tokens, with the chat's own [512]
   clip: 0.2, // epsilon
-  learningRate: 1e-4, // [1e-6]
   heldout: 512, // problems that measure the solver before and after
 }
 
@@ -58,6 +57,7 @@ interface Role {
   policy: Policy
   /** Longest completion, and L_max of the loss. */
   maxTokens: number
+  learningRate: number
 }
 
 /** Completions of one prompt. Their rewards are compared with each other, and with nothing else. */
@@ -159,7 +159,7 @@ function advantages(rewards: number[]): number[] {
  * (Dr. GRPO, arXiv 2503.20783). No KL term, no reference model. Data without `logprobs` take pi_old from the weights at
  * the step itself, as the released code does on eight GPUs: rho is 1 and never clipped, its gradient is that of log pi.
  */
-async function learn({ policy, maxTokens }: Role, groups: Group[], s: Settings) {
+async function learn({ policy, maxTokens, learningRate }: Role, groups: Group[], s: Settings) {
   const samples = groups.flatMap(({ prompt, rollouts, rewards }) =>
     advantages(rewards).map((A, i) => ({ A, ...joinSequence(prompt, rollouts[i]!.tokens) })),
   )
@@ -174,7 +174,7 @@ async function learn({ policy, maxTokens }: Role, groups: Group[], s: Settings) 
   const clip = { clipLow: 1 - s.clip, clipHigh: 1 + s.clip }
   const { loss } = await policy.forwardBackward(data, { name: 'ppo', ...clip, temperature: s.temperature })
   const adam = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 }
-  const { gradNorm } = await policy.optimStep({ ...adam, learningRate: s.learningRate })
+  const { gradNorm } = await policy.optimStep({ ...adam, learningRate })
   return { loss, gradNorm }
 }
 
@@ -210,7 +210,7 @@ async function playRound(round: number, proposer: Role, solver: Role, history: S
   const wellFormed = posed.filter(({ question, label }) => question !== '' && label !== '')
 
   // 4. The solver writes J answers to each question.
-  const asked = wellFormed.filter(({ prompt }) => prompt.length <= s.solverPromptTokens)
+  const asked = wellFormed.filter(({ prompt }) => prompt.length <= s.solverPrompt)
   const answers = await sample(solver, asked, s.temperature)
 
   // 5. Pay both players. Questions meet the history as it was before the round, and only then enter it.
@@ -269,8 +269,8 @@ export async function play(changes: Partial<Settings> = {}, log = console.log) {
   const s = { ...defaults, ...changes }
   const engine = await openLocalEngine()
   const open = () => engine.open({ model: s.model, seed: s.seed })
-  const proposer: Role = { name: 'proposer', policy: await open(), maxTokens: s.proposerTokens }
-  const solver: Role = { name: 'solver', policy: await open(), maxTokens: s.solverTokens }
+  const proposer: Role = { name: 'proposer', policy: await open(), ...s.proposer }
+  const solver: Role = { name: 'solver', policy: await open(), ...s.solver }
   const history: Set<number>[] = []
 
   const measure = async () => ({
