@@ -26,7 +26,7 @@ export function newAlarms(history: readonly MetricsLine[]): Alarm[] {
 }
 
 export function activeAlarms(history: readonly MetricsLine[]): Alarm[] {
-  const names = [...new Set(history.flatMap((line) => Object.keys(line)))]
+  const names = [...new Set(history.slice(-WINDOW).flatMap((line) => Object.keys(line)))]
   const roles = (suffix: string) =>
     names.filter((name) => name.endsWith(`/${suffix}`)).map((name) => name.slice(0, -suffix.length - 1))
   return [

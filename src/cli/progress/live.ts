@@ -97,22 +97,28 @@ export class LiveProgress implements Progress {
     return [name.padEnd(16), number(values.at(-1)), sparkline(values).padEnd(24), ...health].join('  ')
   }
 
+  /** In one write, so that the terminal never shows half of it. */
   #draw(withPhase = true): void {
-    this.#clear()
     const lines = this.#lines().slice(0, withPhase ? undefined : -1)
     const width = (this.#stream.columns ?? 80) - 1
-    for (const [text, style] of lines) {
-      const line = text.slice(0, width)
-      this.#stream.write(`${style ? paint(this.#stream, style, line) : line}\n`)
-    }
+    const text = lines.map(([line, style]) => {
+      const cut = line.slice(0, width)
+      return `${style ? paint(this.#stream, style, cut) : cut}\n`
+    })
+    this.#stream.write(this.#takeAway() + text.join(''))
     this.#drawn = lines.length
     this.#drawnAt = performance.now()
   }
 
-  /** Takes the block away and leaves the cursor where it began. */
   #clear(): void {
-    if (this.#drawn > 0) this.#stream.write(`\x1b[${this.#drawn}A\x1b[J`)
+    this.#stream.write(this.#takeAway())
+  }
+
+  /** What takes the block away and leaves the cursor where it began. */
+  #takeAway(): string {
+    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A\x1b[J` : ''
     this.#drawn = 0
+    return up
   }
 }
 
