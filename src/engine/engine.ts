@@ -14,7 +14,7 @@ export interface LoraSpec {
 }
 
 export interface PolicySpec {
-  /** Folder in Hugging Face form, or a folder written by `save`. */
+  /** Folder in Hugging Face form, or one written by `save`, of which only the weights are taken: the optimizer starts anew. */
   model: string
   /** Full weights where absent. */
   lora?: LoraSpec
@@ -120,7 +120,7 @@ export interface Policy extends FrozenPolicy {
   forwardBackward(data: Datum[], loss: Loss): Promise<LossReport>
   optimStep(adam: AdamParams): Promise<OptimReport>
   snapshot(): Promise<FrozenPolicy>
-  /** Writes weights, adapter and optimizer state into the folder, which `load` and `open` read; Hugging Face form. */
+  /** Writes weights or adapter and the optimizer's state into the folder, in Hugging Face (PEFT) form. */
   save(folder: string, options?: { optimizer?: boolean }): Promise<void>
   /** Takes weights and, where present, optimizer state and version from a folder written by `save`. */
   load(folder: string): Promise<void>

@@ -1,7 +1,7 @@
 /** The engine's side of the thread: models, their programs and what is done with them. One request at a time. */
 import { existsSync } from 'node:fs'
 import type { Datum } from '../../core/datum.js'
-import { ConfigError, DataError, EngineError } from '../../core/errors.js'
+import { ConfigError, DataError, EngineError, InvariantError } from '../../core/errors.js'
 import type {
   AdamParams,
   LoraSpec,
@@ -13,6 +13,7 @@ import type {
   SampleParams,
   SampleRequest,
 } from '../engine.js'
+import { SharedBases } from './bases.js'
 import type { CompiledProgram } from './graph/program.js'
 import { type ModelConfig, readModelConfig } from './hf/config.js'
 import { loraTargets } from './hf/lora.js'
@@ -25,7 +26,7 @@ import { type Differentiated, trainingHead, trainingLayer } from './model/traini
 import { initialAdapter, type Parameters, readParameters } from './model/weights.js'
 import { type Load, planMemory } from './plan.js'
 import { type SampledTokens, sampleCompletions } from './sample/sampler.js'
-import { loadPolicy, resolveFolder, type SavedPolicy, savePolicy } from './store.js'
+import { loadPolicy, loadWeights, resolveFolder, type SavedPolicy, savePolicy } from './store.js'
 import { adamStep } from './train/adam.js'
 import { Trainer, TrainingMemory } from './train/trainer.js'
 
@@ -66,8 +67,7 @@ export class Host {
     string,
     { layers: Map<boolean, Differentiated>; head?: Differentiated; decoding?: CompiledProgram }
   >()
-  /** Weights that adapters of several policies stand on, by folder: read once, never changed. */
-  readonly #bases = new Map<string, Promise<Parameters>>()
+  readonly #bases = new SharedBases()
   readonly #memory = new TrainingMemory()
   #handles = 0
 
@@ -86,7 +86,9 @@ export class Host {
       )
     const config = await readModelConfig(saved.folder)
     const tokenizer = await loadTokenizer(saved.folder, config)
-    const base = await (lora ? this.#sharedBase(saved.folder, config) : readBase(saved.folder, config))
+    const base = lora
+      ? await this.#bases.use(saved.folder, () => readBase(saved.folder, config))
+      : await readBase(saved.folder, config)
     const model = new Model(
       config,
       base,
@@ -99,8 +101,8 @@ export class Host {
       eosIds: new Set(tokenizer.eosIds),
       decode: (tokens) => tokenizer.decode(tokens, { special: true }),
     })
-    if (saved.adapter || saved.state) await this.#restore(this.#get(seat.handle), saved)
-    return { ...seat, version: this.#get(seat.handle).version }
+    if (saved.adapter) await loadWeights(saved, model)
+    return seat
   }
 
   async *sample(
@@ -111,6 +113,8 @@ export class Host {
   ): AsyncGenerator<SampledTokens & { version: number }> {
     const seat = this.#get(handle)
     const { model, version } = seat
+    if (requests.some(({ prompt }) => prompt.length === 0)) throw new InvariantError('A prompt is empty.')
+    for (const { prompt } of requests) checkTokens(prompt, model.config)
     const programs = this.#programsOf(model)
     programs.decoding ??= decodingProgram(model.config, model.lora?.spec)
     const { maxRows, cacheBytes } = this.options
@@ -127,11 +131,21 @@ export class Host {
   }
 
   logprobs(handle: number, sequences: Pick<Datum, 'tokens' | 'targets'>[]): Float32Array[] {
-    return this.#get(handle).trainer.logprobs(sequences)
+    const { trainer, model } = this.#get(handle)
+    for (const { tokens, targets } of sequences) {
+      checkTokens(tokens, model.config)
+      checkTokens(targets, model.config)
+    }
+    return trainer.logprobs(sequences)
   }
 
   forwardBackward(handle: number, data: Datum[], loss: Loss): LossReport {
-    const { sums, logprobs } = this.#get(handle).trainer.forwardBackward(data, loss)
+    const { trainer, model } = this.#get(handle)
+    for (const { tokens, targets } of data) {
+      checkTokens(tokens, model.config)
+      checkTokens(targets, model.config)
+    }
+    const { sums, logprobs } = trainer.forwardBackward(data, loss)
     const report: LossReport = { loss: sums.loss, tokens: sums.tokens, logprobs }
     if (loss.name === 'cross_entropy') return report
     const mean = (sum: number) => (sums.tokens > 0 ? sum / sums.tokens : 0)
@@ -180,8 +194,12 @@ export class Host {
   }
 
   release(handle: number): void {
-    this.#seats.get(handle)?.model.release()
+    const seat = this.#seats.get(handle)
+    if (!seat) return
     this.#seats.delete(handle)
+    seat.model.release()
+    const { base, lora } = seat.model
+    if (lora && ![...this.#seats.values()].some((other) => other.model.base === base)) this.#bases.drop(base)
   }
 
   plan(load: Load): MemoryPlan {
@@ -231,12 +249,6 @@ export class Host {
     return known
   }
 
-  #sharedBase(folder: string, config: ModelConfig): Promise<Parameters> {
-    const known = this.#bases.get(folder) ?? readBase(folder, config)
-    this.#bases.set(folder, known)
-    return known
-  }
-
   #get(handle: number): Seat {
     const seat = this.#seats.get(handle)
     if (!seat) throw new EngineError('The policy was closed.')
@@ -252,6 +264,12 @@ async function readBase(folder: string, config: ModelConfig): Promise<Parameters
   } finally {
     await file.close()
   }
+}
+
+function checkTokens(tokens: Int32Array, { vocabSize }: ModelConfig): void {
+  const outside = tokens.find((token) => !(token >= 0 && token < vocabSize))
+  if (outside !== undefined)
+    throw new InvariantError(`The token ${outside} is outside the model's vocabulary of ${vocabSize}.`)
 }
 
 function checkLora(lora: LoraSpec): void {

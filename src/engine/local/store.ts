@@ -92,78 +92,67 @@ async function copySettings(from: string, to: string): Promise<void> {
   }
 }
 
-/** Puts saved weights, and the optimizer's state where it was saved, into a model of the same shape. */
+/** Puts saved weights into a model of the same shape. */
+export async function loadWeights(saved: SavedPolicy, model: Model): Promise<void> {
+  const { adapter } = saved
+  if (!model.lora) {
+    if (adapter)
+      throw new CheckpointError(`${adapter.folder} holds an adapter; this policy has full weights.`)
+    const file = await openSafetensors(saved.folder)
+    return readInto(file, model.base, (p) => [p.name, p.data])
+  }
+  if (!adapter || !sameSpec(adapter.spec, model.lora.spec))
+    throw new CheckpointError(
+      `${adapter?.folder ?? saved.folder} does not hold an adapter of this policy's shape.`,
+    )
+  const { tensors } = await openAdapter(adapter.folder, model.config)
+  return readInto(tensors, model.lora.adapter, (p) => [adapterPrefix + p.name, p.data])
+}
+
+const sameSpec = (a: LoraSpec, b: LoraSpec) =>
+  a.rank === b.rank && a.alpha === b.alpha && [...a.targets].sort().join() === [...b.targets].sort().join()
+
+/**
+ * Puts saved weights and the optimizer's state into a model; without a saved state the optimizer starts anew. Gradients
+ * that had accumulated belong to the weights before, and are dropped.
+ */
 export async function loadPolicy(
   saved: SavedPolicy,
   model: Model,
 ): Promise<{ version: number; steps: number }> {
-  if (model.lora) {
-    const { adapter } = saved
-    if (!adapter || JSON.stringify(adapter.spec) !== JSON.stringify(model.lora.spec))
-      throw new CheckpointError(
-        `${adapter?.folder ?? saved.folder} does not hold an adapter of this policy's shape.`,
-      )
-    const { tensors } = await openAdapter(adapter.folder, model.config)
-    await readInto(
-      tensors,
-      model.lora.adapter.values(),
-      (p) => adapterPrefix + p.name,
-      (p) => p.data,
-    )
-  } else {
-    if (saved.adapter)
-      throw new CheckpointError(`${saved.adapter.folder} holds an adapter; this policy has full weights.`)
-    await readInto(
-      await openSafetensors(saved.folder),
-      model.base.values(),
-      (p) => p.name,
-      (p) => p.data,
-    )
+  await loadWeights(saved, model)
+  for (const { training } of model.trained.values()) {
+    training?.gradient.data.fill(0 as never)
+    training?.mean.fill(0)
+    training?.variance.fill(0)
   }
   const { state } = saved
-  if (!state?.optimizer) {
-    for (const { training } of model.trained.values()) {
-      training?.mean.fill(0)
-      training?.variance.fill(0)
-    }
-    return { version: state?.version ?? 0, steps: 0 }
-  }
+  if (!state?.optimizer) return { version: state?.version ?? 0, steps: 0 }
   model.prepareTraining()
-  const moments = await openSafetensors(state.folder, 'optimizer')
-  const parameters = [...model.trained.values()]
-  await readInto(
-    moments,
-    parameters,
-    (p) => `mean.${p.name}`,
-    (p) => p.training!.mean,
-    false,
-  )
-  await readInto(
-    moments,
-    parameters,
-    (p) => `variance.${p.name}`,
-    (p) => p.training!.variance,
-  )
+  for (const moment of ['mean', 'variance'] as const) {
+    const file = await openSafetensors(state.folder, 'optimizer')
+    await readInto(file, model.trained, (p) => [`${moment}.${p.name}`, p.training![moment]])
+  }
   return state
 }
 
+/** Reads every parameter from its tensor in the file, and closes the file. */
 async function readInto(
   file: TensorFile,
-  parameters: Iterable<Parameter>,
-  name: (parameter: Parameter) => string,
-  into: (parameter: Parameter) => Float32Array,
-  close = true,
+  parameters: Parameters,
+  place: (parameter: Parameter) => [name: string, into: Float32Array],
 ): Promise<void> {
   try {
-    for (const parameter of parameters) {
-      const shape = file.shape(name(parameter))
+    for (const parameter of parameters.values()) {
+      const [name, into] = place(parameter)
+      const shape = file.shape(name)
       if (shape.join() !== parameter.shape.join())
         throw new DataError(
-          `${name(parameter)} in ${file.folder} has shape [${shape.join(', ')}], the policy's is [${parameter.shape.join(', ')}].`,
+          `${name} in ${file.folder} has shape [${shape.join(', ')}], the policy's is [${parameter.shape.join(', ')}].`,
         )
-      await file.read(name(parameter), into(parameter))
+      await file.read(name, into)
     }
   } finally {
-    if (close) await file.close()
+    await file.close()
   }
 }
