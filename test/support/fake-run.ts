@@ -1,7 +1,6 @@
 /** Plays the fake game in a run folder; as a script: `fake-run.js FOLDER [--resume] [key=value]...`, printing a line a round. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunDirectory } from '../../src/runs/directory.js'
 import type { Disk } from '../../src/runs/disk.js'
@@ -24,7 +23,7 @@ export interface FakeRunOptions {
 }
 
 export async function fakeRun(folder: string, options: FakeRunOptions = {}): Promise<Outcome> {
-  const file = join(mkdtempSync(join(tmpdir(), 'sparring-recipe-')), 'fake.yaml')
+  const file = join(dirname(folder), 'fake.yaml')
   writeFileSync(file, fakeRecipe)
   const parts = fakeParts(options.hook)
   const { rounds, set = [] } = options
