@@ -66,7 +66,7 @@ describe('a run that dies and is resumed', () => {
       await fakeRun(folder, { ...options, resume: begun, disk: quick })
       expect(filesOfRun(folder), `step ${step}`).toEqual(expected)
     }
-  })
+  }, 240_000)
 
   it('may be killed while it resumes', async () => {
     const expected = await undisturbed({ rounds: 8 })
