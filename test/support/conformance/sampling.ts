@@ -252,15 +252,16 @@ export function describeSampling(subject: Subject): void {
     })
 
     it.skipIf(!capabilities.exactEntropy)('reports the exact entropy of the raw distribution', async () => {
-      const { prompt } = requests()[1]!
-      const [rollout] = await draw(sampling({ temperature: 0.5, topK: 2, maxTokens: 4 }), [
-        { prompt, n: 1, seed: 9 },
-      ])
-      for (const [t, entropy] of rollout!.entropies!.entries()) {
-        const context = Int32Array.of(...prompt, ...rollout!.tokens.slice(0, t))
-        const logprobs = await nextTokenLogprobs(subject.policy(), context)
-        const expected = logprobs.reduce((sum, value) => sum - Math.exp(value) * value, 0)
-        expect(Math.abs(entropy - expected)).toBeLessThan(tolerance)
+      const from = requests()
+        .slice(0, 3)
+        .map((request) => ({ ...request, n: 2 }))
+      for (const rollout of await draw(sampling({ temperature: 0.5, topK: 4, maxTokens: 3 }), from)) {
+        for (const [t, entropy] of rollout.entropies!.entries()) {
+          const context = Int32Array.of(...from[rollout.request]!.prompt, ...rollout.tokens.slice(0, t))
+          const logprobs = await nextTokenLogprobs(subject.policy(), context)
+          const expected = logprobs.reduce((sum, value) => sum - Math.exp(value) * value, 0)
+          expect(Math.abs(entropy - expected)).toBeLessThan(tolerance)
+        }
       }
     })
   })
