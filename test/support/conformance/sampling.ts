@@ -117,6 +117,12 @@ export function describeSampling(subject: Subject): void {
       expect(tokenizer.decode(stopped!.tokens)).toContain(stop)
       expect(tokenizer.decode(stopped!.tokens.slice(0, -1))).not.toContain(stop)
 
+      // Two stop strings that end together: the text ends before the longer.
+      const [both] = await draw({ ...params, stop: [stop.slice(1), stop] }, [requests()[2]!])
+      const sampled = tokenizer.decode(both!.tokens)
+      const starts = [stop.slice(1), stop].map((s) => sampled.indexOf(s)).filter((at) => at >= 0)
+      expect(both!.text).toBe(sampled.slice(0, Math.min(...starts)))
+
       const [limited] = await draw({ ...params, maxTokens: stopped!.tokens.length, stop: [stop] }, [
         requests()[2]!,
       ])
