@@ -3,7 +3,7 @@
  * over its whole length and at the moments when it writes (rollouts of a round, a checkpoint half done), resumes each,
  * and compares metrics (times apart), rollouts and weights with the undisturbed run, byte for byte.
  *
- *   npm run kill-points -- [--points 20] [--recipe pasodoble-tiny] [--out runs/kill-points]
+ *   npm run kill-points -- [--points 24] [--recipe pasodoble-tiny] [--out runs/kill-points]
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,7 +15,7 @@ import { projectRoot } from '../src/core/paths.js'
 
 const { values } = parseArgs({
   options: {
-    points: { type: 'string', default: '20' },
+    points: { type: 'string', default: '24' },
     recipe: { type: 'string', default: 'pasodoble-tiny' },
     out: { type: 'string', default: 'runs/kill-points' },
   },
@@ -104,7 +104,7 @@ const moments: Point[] = [
 const spreadOut = count - moments.length
 const points: Point[] = [
   ...moments,
-  ...Array.from({ length: spreadOut }, (_, i) => ({ after: (length * (i + 0.7)) / (spreadOut + 0.5) })),
+  ...Array.from({ length: spreadOut }, (_, i) => ({ after: (length * (i + 0.7)) / (spreadOut + 1.5) })),
 ]
 
 let failures = 0

@@ -80,7 +80,10 @@ export interface LossReport {
   loss: number
   /** Tokens with a non-zero weight or advantage. */
   tokens: number
-  /** Log-probabilities of the targets under the weights used, before any step; NaN at positions that were context only. One array a datum. */
+  /**
+   * Log-probabilities of the targets at the loss's temperature, under the weights used, before any step; NaN at positions
+   * that were context only. One array a datum.
+   */
   logprobs: Float32Array[]
   /** Means over trained tokens of policy losses; absent for cross_entropy. */
   ratio?: { mean: number; max: number; clippedLow: number; clippedHigh: number; klSampler: number }

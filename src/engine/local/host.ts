@@ -26,7 +26,7 @@ import { type Differentiated, trainingHead, trainingLayer } from './model/traini
 import { initialAdapter, type Parameters, readParameters } from './model/weights.js'
 import { type Load, planMemory } from './plan.js'
 import { type SampledTokens, sampleCompletions } from './sample/sampler.js'
-import { loadPolicy, loadWeights, resolveFolder, type SavedPolicy, savePolicy } from './store.js'
+import { loadPolicy, loadWeights, resolveFolder, type SavedPolicy, sameSpec, savePolicy } from './store.js'
 import { adamStep } from './train/adam.js'
 import { Trainer, TrainingMemory } from './train/trainer.js'
 
@@ -76,6 +76,13 @@ export class Host {
   async open(spec: PolicySpec): Promise<OpenedPolicy> {
     const saved = await resolveFolder(spec.model)
     const lora = saved.adapter?.spec ?? spec.lora
+    if (saved.adapter && spec.lora && !sameSpec(saved.adapter.spec, spec.lora))
+      throw new ConfigError(
+        `The adapter ${spec.model} has another rank, alpha or other targets than asked for.`,
+        {
+          hint: 'Leave lora out of the role, or set it to what adapter_config.json says.',
+        },
+      )
     if (lora) checkLora(lora)
     if (saved.adapter && !existsSync(saved.folder))
       throw new DataError(
@@ -114,6 +121,8 @@ export class Host {
     const seat = this.#get(handle)
     const { model, version } = seat
     if (requests.some(({ prompt }) => prompt.length === 0)) throw new InvariantError('A prompt is empty.')
+    if (!(params.maxTokens >= 1))
+      throw new InvariantError('A completion needs room for a token: maxTokens is below 1.')
     for (const { prompt } of requests) checkTokens(prompt, model.config)
     const programs = this.#programsOf(model)
     programs.decoding ??= decodingProgram(model.config, model.lora?.spec)

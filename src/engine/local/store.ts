@@ -58,6 +58,7 @@ export async function savePolicy(
     await writeAdapter(folder, { spec: model.lora.spec, baseModel: source }, tensors)
   } else {
     await copySettings(source, folder)
+    await declareFloat32(join(folder, 'config.json'))
     await writeSafetensors(
       folder,
       list(model.base, (p) => ({ name: p.name, shape: p.shape, data: p.data })),
@@ -92,6 +93,14 @@ async function copySettings(from: string, to: string): Promise<void> {
   }
 }
 
+/** The weights are saved as they are trained; a loader that believes a configuration of bfloat16 would round them. */
+async function declareFloat32(path: string): Promise<void> {
+  const config = (await readJson(path)) ?? {}
+  const key = 'dtype' in config ? 'dtype' : 'torch_dtype'
+  if (config[key] === 'float32') return
+  await writeFileWhole(path, `${JSON.stringify({ ...config, [key]: 'float32' }, null, 2)}\n`)
+}
+
 /** Puts saved weights into a model of the same shape. */
 export async function loadWeights(saved: SavedPolicy, model: Model): Promise<void> {
   const { adapter } = saved
@@ -109,7 +118,7 @@ export async function loadWeights(saved: SavedPolicy, model: Model): Promise<voi
   return readInto(tensors, model.lora.adapter, (p) => [adapterPrefix + p.name, p.data])
 }
 
-const sameSpec = (a: LoraSpec, b: LoraSpec) =>
+export const sameSpec = (a: LoraSpec, b: LoraSpec) =>
   a.rank === b.rank && a.alpha === b.alpha && [...a.targets].sort().join() === [...b.targets].sort().join()
 
 /**
