@@ -1,6 +1,6 @@
 /**
  * Does it learn, and do its controls not? Plays recipes over seeds, one run behind the other, and prints held-out
- * accuracy before and after with mean and spread. Runs that are finished already are read, not played again.
+ * accuracy before and after with mean and spread, and draws the curves. Runs that are finished already are read, not played again.
  *
  *   npm run learning -- [--recipes a,b,c] [--seeds 0,1,2] [--out runs/learning] [--check]
  *
@@ -11,6 +11,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { projectRoot } from '../src/core/paths.js'
+import { lineChart, type Series } from './chart.js'
 
 const { values } = parseArgs({
   options: {
@@ -70,13 +71,25 @@ function ends(lines: Line[], metric: string): number[] {
   return [readings[0]!, readings.at(-1)!]
 }
 
+/** Held-out accuracy over rounds: mean of the seeds, and the band between the lowest and the highest. */
+function curve(runs: Line[][]): Series['points'] {
+  const readings = runs.map((lines) => lines.filter((line) => typeof line['heldout/accuracy'] === 'number'))
+  return readings[0]!.map(({ step }, i) => {
+    const accuracies = readings.map((of) => of[i]!['heldout/accuracy'] as number)
+    return { x: step, low: Math.min(...accuracies), mean: mean(accuracies), high: Math.max(...accuracies) }
+  })
+}
+
 const gains = new Map<string, Change[]>()
+const curves: Series[] = []
+const colors = ['#2a9d5c', '#d1495b', '#e09f3e', '#3d7ea6', '#7b5ea7']
 console.log(
   '| recipe | seed | pass@1 before | after | greedy before | after | labels right before | after | minutes |',
 )
 console.log('|---|---|---|---|---|---|---|---|---|')
 for (const recipe of values.recipes.split(',')) {
   const changes: Change[] = []
+  const runs: Line[][] = []
   for (const seed of values.seeds.split(',')) {
     const { lines, seconds } = play(recipe, seed)
     const change = {
@@ -84,12 +97,14 @@ for (const recipe of values.recipes.split(',')) {
       greedy: ends(lines, 'heldout/greedy'),
     }
     changes.push(change)
+    runs.push(lines)
     const labels = ends(lines, 'labels/accuracy')
     console.log(
       `| ${recipe} | ${seed} | ${[...change.sampled, ...change.greedy, ...labels].map(points).join(' | ')} | ${(seconds / 60).toFixed(1)} |`,
     )
   }
   gains.set(recipe, changes)
+  curves.push({ name: recipe, color: colors[curves.length % colors.length]!, points: curve(runs) })
 }
 
 console.log('\n| recipe | gain in pass@1, mean ± sd | gain in greedy, mean ± sd | seeds |')
@@ -99,6 +114,10 @@ for (const [recipe, changes] of gains) {
   const cell = (numbers: number[]) => `${points(mean(numbers))} ± ${points(spread(numbers))}`
   console.log(`| ${recipe} | ${cell(gain('sampled'))} | ${cell(gain('greedy'))} | ${changes.length} |`)
 }
+
+const chart = join(values.out, 'learning.svg')
+writeFileSync(chart, lineChart('held-out accuracy at temperature 1, per cent', 'rounds', curves))
+console.log(`\nThe curves are drawn in ${chart}.`)
 
 if (values.check) {
   const rises = (gains.get('pasodoble-tiny') ?? []).map(({ sampled }) => sampled[1]! - sampled[0]!)
