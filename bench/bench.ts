@@ -56,7 +56,7 @@ async function cases(): Promise<CaseSpec[]> {
     threads,
     lengths: raggedLengths(128),
     trainSeconds,
-    sampling: { rows: 128, prompt: 24, completion: 64 },
+    sampling: { rows: 128, waves: 8, prompt: 24, completion: 64 },
   }
   if (values.small) return [small]
   const model = join(projectRoot(), 'runs', 'bench', 'qwen2.5-0.5b-random')
@@ -69,7 +69,12 @@ async function cases(): Promise<CaseSpec[]> {
   const large = { model, threads, trainSeconds, lengths: Array.from({ length: 8 }, () => 128) }
   return [
     small,
-    { ...large, name: '0.5B, LoRA', lora: true, sampling: { rows: 16, prompt: 32, completion: 16 } },
+    {
+      ...large,
+      name: '0.5B, LoRA',
+      lora: true,
+      sampling: { rows: 16, waves: 1, prompt: 32, completion: 16 },
+    },
     { ...large, name: '0.5B, all weights' },
   ]
 }

@@ -17,8 +17,8 @@ export interface CaseSpec {
   /** Lengths of the training sequences. */
   lengths: number[]
   trainSeconds: number
-  /** Completions sampled at once, prompt and completion tokens of each; no sampling where absent. */
-  sampling?: { rows: number; prompt: number; completion: number }
+  /** Rows of the batch, `waves` times as many completions, and tokens of each; no sampling where absent. */
+  sampling?: { rows: number; waves: number; prompt: number; completion: number }
 }
 
 export interface CaseResult {
@@ -73,10 +73,11 @@ async function sampleRate(
   config: ModelConfig,
   sampling: NonNullable<CaseSpec['sampling']>,
 ) {
-  const { rows, prompt, completion } = sampling
+  const { rows, waves, prompt, completion } = sampling
   const random = randomStream(0, 'bench', 'prompts')
   const params = { maxTokens: completion, temperature: 1, topP: 1, topK: 0, stop: [] }
-  const requests = Array.from({ length: rows }, (_, seed) => ({
+  // More completions than rows: a row that ends is filled again, as in a run, so that the batch is what it says.
+  const requests = Array.from({ length: rows * waves }, (_, seed) => ({
     prompt: Int32Array.from({ length: prompt }, () => 10 + random.int(80)),
     n: 1,
     seed,
