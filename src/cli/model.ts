@@ -1,12 +1,12 @@
 /** Opens what --model names: a model folder, or a role of a run at its newest checkpoint. */
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { CheckpointError, ConfigError } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import type { Policy } from '../engine/engine.js'
 import type { Prompt } from '../eval/evaluate.js'
+import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
 
@@ -89,8 +89,7 @@ function chooseRole({ recipe, game }: LoadedRecipe, role: string | undefined): s
 }
 
 async function newestCheckpoint(run: string): Promise<string> {
-  const names = (await readdir(join(run, 'checkpoints'))).filter((name) => /^\d+$/.test(name)).sort()
-  const newest = names.at(-1)
+  const newest = (await wholeCheckpoints(join(run, 'checkpoints'))).at(-1)
   if (newest !== undefined) return join(run, 'checkpoints', newest)
   throw new CheckpointError(`${run} has no checkpoint yet.`, {
     hint: 'Wait for its first, or go on with it: --resume.',

@@ -93,8 +93,13 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 
 /** Keeps the newest `keep` checkpoint folders. */
 export async function prune(disk: Disk, checkpoints: string, keep: number): Promise<void> {
-  const whole = (await readdir(checkpoints)).filter((name) => /^\d+$/.test(name)).sort()
-  for (const name of whole.slice(0, -keep)) await disk.remove(join(checkpoints, name))
+  for (const name of (await wholeCheckpoints(checkpoints)).slice(0, -keep))
+    await disk.remove(join(checkpoints, name))
+}
+
+/** Names of the checkpoint folders that were written to their end, oldest first. */
+export async function wholeCheckpoints(checkpoints: string): Promise<string[]> {
+  return (await readdir(checkpoints)).filter((name) => /^\d+$/.test(name)).sort()
 }
 
 async function sumFiles(folder: string, within = ''): Promise<FileSums> {

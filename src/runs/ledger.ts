@@ -4,7 +4,14 @@ import { CheckpointError } from '../core/errors.js'
 import type { RoundReport } from '../games/game.js'
 import { newAlarms } from './alarms.js'
 import { type AnchorReading, anchorMetrics, anchorRecords } from './anchors.js'
-import { folderName, newestIntact, prune, readCheckpointState, writeCheckpoint } from './checkpoint.js'
+import {
+  folderName,
+  newestIntact,
+  prune,
+  readCheckpointState,
+  wholeCheckpoints,
+  writeCheckpoint,
+} from './checkpoint.js'
 import type { MetricsLine, RunDirectory } from './directory.js'
 import { writing } from './disk.js'
 import type { Emit } from './events.js'
@@ -41,7 +48,9 @@ export class Ledger {
     const { records, corruptLine } = await this.#journal.read()
     const at = await newestIntact(this.#run.checkpoints, records)
     const wasThere = records.some(({ kind }) => kind === 'checkpoint')
-    if (at < 0 && (wasThere || corruptLine !== undefined)) throw this.#lost(corruptLine)
+    if (at < 0 && (wasThere || corruptLine !== undefined || (await this.#isCutShort(records)))) {
+      throw this.#lost(corruptLine)
+    }
     const round = at < 0 ? -1 : records[at]!.round
     await writing(this.#run.path, 'the journal', () => this.#journal.cut(at + 1))
     this.history.push(...(await this.#run.rewind(round)))
@@ -119,6 +128,12 @@ export class Ledger {
   async #prune(): Promise<void> {
     const { keep } = this.#match.recipe.checkpoint
     await writing(this.#run.path, 'checkpoints', () => prune(this.#run.disk, this.#run.checkpoints, keep))
+  }
+
+  /** Whether there is a checkpoint of a round that the journal knows nothing of; a run that dies leaves none. */
+  async #isCutShort(records: JournalRecord[]): Promise<boolean> {
+    const last = records.at(-1)?.round ?? -1
+    return (await wholeCheckpoints(this.#run.checkpoints)).some((name) => Number(name) > last)
   }
 
   #lost(corruptLine: number | undefined): CheckpointError {

@@ -171,6 +171,25 @@ describe('a damaged run', () => {
       message: expect.stringContaining('cannot be resumed'),
     })
   })
+
+  it.each([
+    ['empty', () => ''],
+    ['gone', undefined],
+    ['cut after its first round', (text: string) => `${text.split('\n')[0]}\n`],
+  ])('is left as it is where its journal is %s', async (_, change) => {
+    const folder = join(temporaryFolder(), 'run')
+    await fakeRun(folder, { rounds: 2 })
+    const path = join(folder, 'journal.jsonl')
+    const changed = change?.(readFileSync(path, 'utf8'))
+    if (changed === undefined) rmSync(path)
+    else writeFileSync(path, changed)
+    const files = filesOfRun(folder)
+    await expect(fakeRun(folder, { rounds: 2, resume: true })).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringContaining('cannot be resumed'),
+    })
+    expect(filesOfRun(folder)).toEqual(files)
+  })
 })
 
 describe('a full disk', () => {
