@@ -26,6 +26,29 @@ describe('the folder of a run', () => {
     await expect(RunDirectory.open(path, true)).rejects.toThrow('holds no run to resume')
   })
 
+  it('is refused where it cannot be made', async () => {
+    const path = join(temporaryFolder(), 'notes.txt')
+    writeFileSync(path, '')
+    for (const run of [path, join(path, 'within'), join(path, 'x'.repeat(300))]) {
+      const refused = {
+        code: 'config',
+        message: expect.stringContaining(`${run} cannot be the folder of a run`),
+      }
+      await expect(RunDirectory.open(run, false)).rejects.toMatchObject(refused)
+    }
+    await expect(newRunFolder('a', 0, path)).rejects.toMatchObject({ code: 'config' })
+    await expect(newRunFolder('x'.repeat(300), 0, temporaryFolder())).rejects.toMatchObject({
+      code: 'config',
+    })
+  })
+
+  it('says which file could not be written where its lock cannot be', async () => {
+    const path = temporaryFolder()
+    mkdirSync(join(path, 'lock', 'within'), { recursive: true })
+    // A folder in the place of the lock is never a lock that a dead process left.
+    await expect(RunDirectory.open(path, false)).rejects.toMatchObject({ code: 'checkpoint' })
+  })
+
   it('is taken where a run died before it wrote anything', async () => {
     const path = temporaryFolder()
     mkdirSync(join(path, 'checkpoints'))
@@ -52,11 +75,5 @@ describe('the folder of a run', () => {
     expect(() => readFileSync(run.at('rollouts/round-000002/solver.jsonl'))).toThrow('ENOENT')
     expect(readFileSync(run.at('rollouts/round-000001/solver.jsonl'), 'utf8')).toBe('{"step":1}\n')
     run.close()
-  })
-
-  it('says which folder cannot be made', async () => {
-    const path = join(temporaryFolder(), 'file')
-    writeFileSync(path, '')
-    await expect(newRunFolder('a', 0, path)).rejects.toMatchObject({ code: 'checkpoint' })
   })
 })

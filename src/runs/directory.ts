@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError } from '../core/errors.js'
+import { CheckpointError, ConfigError, messageOf } from '../core/errors.js'
 import { folderName } from './checkpoint.js'
-import { type Disk, disk as realDisk, writing } from './disk.js'
+import { type Disk, isFull, disk as realDisk, writing } from './disk.js'
 import { cutLines, jsonLine, parseLine } from './lines.js'
 import { takeLock } from './lock.js'
 
@@ -36,8 +36,8 @@ export class RunDirectory {
         hint: 'Continue the run in it with --resume, or name another folder with --run.',
       })
     }
-    await writing(path, 'the run folder', () => mkdir(join(path, 'checkpoints'), { recursive: true }))
-    const unlock = takeLock(join(path, 'lock'), path)
+    await makeFolder(path, join(path, 'checkpoints'))
+    const unlock = await writing(path, 'the lock', async () => takeLock(join(path, 'lock'), path))
     return new RunDirectory(path, disk, unlock)
   }
 
@@ -127,6 +127,24 @@ export class RunDirectory {
   }
 }
 
+/** Makes a folder of a run that may not have begun; throws CheckpointError where the disk is full, ConfigError where the path will not do. */
+async function makeFolder(run: string, folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+  } catch (cause) {
+    if (isFull(cause)) {
+      throw new CheckpointError(`${run} could not be made: the disk is full.`, {
+        hint: 'Free some space, or name a folder on another disk with --run.',
+        cause,
+      })
+    }
+    throw new ConfigError(`${run} cannot be the folder of a run: ${messageOf(cause)}.`, {
+      hint: 'Name a folder that can be made and written with --run.',
+      cause,
+    })
+  }
+}
+
 /** Throws ConfigError where a folder holds no run. */
 export function requireRun(path: string): void {
   if (existsSync(join(path, 'config.json'))) return
@@ -138,20 +156,21 @@ export function requireRun(path: string): void {
 /** Folder for a new run of a recipe: runs/NAME-seedN, or the first of -2, -3, ... that is free. Made at once, so that it is ours. */
 export async function newRunFolder(recipe: string, seed: number, runs = 'runs'): Promise<string> {
   const first = join(runs, `${recipe}-seed${seed}`)
+  await makeFolder(first, runs)
   for (let k = 1; ; k++) {
     const path = k === 1 ? first : `${first}-${k}`
-    if (await writing(path, 'the run folder', () => makeNew(runs, path))) return path
+    if (await makeNew(path)) return path
   }
 }
 
-async function makeNew(runs: string, path: string): Promise<boolean> {
-  await mkdir(runs, { recursive: true })
+async function makeNew(path: string): Promise<boolean> {
   try {
     await mkdir(path)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+    await makeFolder(path, path)
+    return true
   }
 }
 

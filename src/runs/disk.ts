@@ -75,15 +75,19 @@ export async function writing<T>(run: string, what: string, work: () => Promise<
   try {
     return await work()
   } catch (error) {
-    const code = diskCode(error)
-    if (code === undefined) throw error
-    const full = code === 'ENOSPC' || code === 'EDQUOT'
+    if (diskCode(error) === undefined) throw error
+    const full = isFull(error)
     const reason = full ? 'the disk is full' : messageOf(error)
     throw new CheckpointError(`${run}: ${what} could not be written: ${reason}.`, {
       hint: `${full ? 'Free some space' : 'Mend that'}, then continue from the last checkpoint, which is intact: sparring train --run ${run} --resume`,
       cause: error,
     })
   }
+}
+
+/** Whether a write failed for want of space. */
+export function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(diskCode(error) ?? '')
 }
 
 /** The operating system's code of a failed write, also where the engine wrapped the error. */

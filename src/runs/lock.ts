@@ -15,7 +15,7 @@ interface Owner {
 export function takeLock(path: string, run: string): () => void {
   const mine = JSON.stringify({ pid: process.pid, started: startTime(process.pid) ?? '', host: hostname() })
   while (!create(path, mine)) {
-    const held = read(path)
+    const held = readIfThere(path)
     if (held === undefined) continue
     const owner = parseLine(held) as Owner | undefined
     if (owner !== undefined && isAlive(owner)) {
@@ -40,6 +40,16 @@ function create(path: string, text: string): boolean {
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Undefined where the lock has just gone; throws where it cannot be read, which no waiting would mend. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }
