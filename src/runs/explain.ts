@@ -105,6 +105,8 @@ function allowedBy(issue: Issue, at: Explained): string {
       return issue.values.length === 1 ? show(issue.values[0]) : `one of ${issue.values.map(show).join(', ')}`
     case 'invalid_union':
       return allowedInUnion(issue, at)
+    case 'invalid_format':
+      return 'includes' in issue ? `text with ${show(issue.includes)} in it` : 'valid'
     default:
       return `valid (${issue.message})`
   }
@@ -143,7 +145,8 @@ function near(issue: Issue, value: unknown): string {
 }
 
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  // JSON has no word for NaN and the infinities.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
   return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 

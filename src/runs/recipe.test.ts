@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -21,6 +21,7 @@ const knotty: AnyGame = {
     (given) => given,
     z.strictObject({
       questions: z.int().min(1).max(9).default(3).describe('Prompts a round'),
+      prompt: z.string().includes('{question}').default('{question}'),
       mode: z.enum(['match', 'random']).default('match'),
       knowledge: z.union([z.strictObject({ path: z.string() }), z.literal('none')]).default('none'),
       judge: z
@@ -33,6 +34,12 @@ const knotty: AnyGame = {
     }),
   ),
 }
+
+/** Aliases of aliases: a few lines that stand for a million words. */
+const growing = [
+  `a0: &a0 [${'x,'.repeat(10)}]`,
+  ...[1, 2, 3, 4, 5].map((i) => `a${i}: &a${i} [${`*a${i - 1},`.repeat(10)}]`),
+].join('\n')
 
 async function load(options: Partial<RecipeOptions> = {}, text = fakeRecipe, game: AnyGame = fakeGame) {
   const file = join(temporaryFolder(), 'mine.yaml')
@@ -100,7 +107,7 @@ describe('a run file', () => {
       /settings\.qestions is not a known key/,
       /settings\.questions/,
     ],
-    ['unknown role', ['roles.solvr={model: x}'], /roles\.solvr/, /./],
+    ['unknown role', ['roles.solvr.model=x'], /roles\.solvr is not a role of fake/, /roles\.solver\?/],
     [
       'missing key',
       ['roles.solver.optim={}'],
@@ -140,6 +147,13 @@ describe('a run file', () => {
       ['anchors.heldout.role=judge'],
       /anchors\.heldout\.role must be one of proposer, solver, not "judge"/,
     ],
+    ['no number', ['rounds=.nan'], /rounds must be a whole number, not NaN/],
+    ['infinity', ['roles.solver.optim.learning_rate=.inf'], /learning_rate must be a number, not Infinity/],
+    ['text without a part', ['settings.prompt=x'], /prompt must be text with "\{question\}" in it, not "x"/],
+    ['key of every object', ['constructor.prototype.x=3'], /mine\.yaml: constructor is not a known key/],
+    ['prototype', ['__proto__.x=3'], /--set __proto__\.x=3: __proto__ is not a known key/],
+    ['prototype within', ['roles.__proto__.x=3'], /__proto__ is not a known key/],
+    ['alias without end', ['a=&a [*b]'], /the value is not valid YAML/],
     ['no key', ['rounds'], /--set rounds has no key and value/],
     ['key through a value', ['rounds.x=1'], /--set rounds\.x=1: rounds is not a table of keys/],
     ['value that is no YAML', ['rounds=[1'], /--set rounds=\[1: the value is not valid YAML/],
@@ -161,10 +175,20 @@ describe('a run file', () => {
   it.each([
     ['a: [1', /mine\.yaml is not valid YAML: .*line 1/],
     ['a: 1\na: 2', /Map keys must be unique/],
+    ['a: *b', /mine\.yaml is not valid YAML: Unresolved alias/],
+    [growing, /mine\.yaml is not valid YAML: Excessive alias count/],
     ['- 1', /must be a table of keys/],
     ['', /must be a table of keys/],
   ])('must be YAML: %j', async (text, message) => {
     await expect(load({}, text)).rejects.toThrow(message)
+  })
+
+  it('must be a file', async () => {
+    const folder = join(temporaryFolder(), 'mine.yaml')
+    mkdirSync(folder)
+    const failure = await loadRecipe(folder, { loadGame }).catch((error) => error)
+    expect(failure).toBeInstanceOf(ConfigError)
+    expect(failure.message).toContain(`The run file ${folder} cannot be read`)
   })
 
   it('finds files beside itself first, then in the package', () => {

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
-import { ConfigError } from '../core/errors.js'
+import { ConfigError, messageOf } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import { projectRoot } from '../core/paths.js'
 import type { AnyGame } from '../games/game.js'
@@ -122,11 +122,15 @@ export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Pr
   const path = findRecipe(nameOrPath)
   const packaged = path !== nameOrPath
   const file = packaged ? `recipes/${basename(path)}` : nameOrPath
-  const data = parseYaml(readFileSync(path, 'utf8'), file)
+  const data = parseYaml(readFile(path, file), file)
   for (const text of options.set ?? []) applySetting(data, text)
   if (options.seed !== undefined) data.seed = options.seed
   if (options.rounds !== undefined) data.rounds = options.rounds
 
+  // A misspelt role lacks its keys as well, and the spelling is what the user must mend.
+  if (typeof data.game === 'string' && data.game !== '') {
+    checkRoleNames(data.roles, await options.loadGame(data.game), file)
+  }
   const recipe = check(recipeSchema, data, file)
   const game = await options.loadGame(recipe.game)
   checkRoles(recipe, game, file)
@@ -165,12 +169,17 @@ export function recipeNames(): string[] {
   return files.filter((file) => file.endsWith('.yaml')).map((file) => basename(file, '.yaml'))
 }
 
+function readFile(path: string, file: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const hint = 'Check that it is a file and that you may read it.'
+    throw new ConfigError(`The run file ${file} cannot be read: ${messageOf(cause)}.`, { hint, cause })
+  }
+}
+
 function parseYaml(text: string, file: string): Record<string, unknown> {
-  const document = parseDocument(text)
-  const fault = document.errors[0]
-  if (fault)
-    throw new ConfigError(`${file} is not valid YAML: ${fault.message.split('\n')[0]!.replace(/:$/, '')}.`)
-  const data: unknown = document.toJS()
+  const data = readYaml(text, file)
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw new ConfigError(`${file} must be a table of keys.`, {
       hint: 'See docs/run-files.md for an example.',
@@ -179,21 +188,37 @@ function parseYaml(text: string, file: string): Record<string, unknown> {
   return data as Record<string, unknown>
 }
 
+function readYaml(text: string, file: string): unknown {
+  try {
+    const document = parseDocument(text)
+    if (document.errors[0]) throw document.errors[0]
+    // Aliases are followed only here, and may lead nowhere or grow without end.
+    return document.toJS()
+  } catch (cause) {
+    const fault = messageOf(cause).split('\n')[0]!.replace(/:$/, '')
+    throw new ConfigError(`${file} is not valid YAML: ${fault}.`, { cause })
+  }
+}
+
 function check<T>(schema: z.ZodType<T>, data: unknown, file: string, prefix: string[] = []): T {
   const result = schema.safeParse(data)
   if (!result.success) throw explain(result.error.issues, { file, schema, data, prefix })
   return result.data
 }
 
+function checkRoleNames(roles: unknown, game: AnyGame, file: string): void {
+  if (typeof roles !== 'object' || roles === null || Array.isArray(roles)) return
+  const name = Object.keys(roles).find((name) => !game.roles.includes(name))
+  if (name === undefined) return
+  const guess = nearest(name, game.roles)
+  const known = `Roles of ${game.name}: ${game.roles.join(', ')}.`
+  throw new ConfigError(`${file}: roles.${name} is not a role of ${game.name}.`, {
+    hint: guess === undefined ? known : `Did you mean roles.${guess}?`,
+  })
+}
+
 function checkRoles({ roles, anchors }: Recipe, game: AnyGame, file: string): void {
   const known = game.roles.join(', ')
-  for (const name of Object.keys(roles)) {
-    if (game.roles.includes(name)) continue
-    const guess = nearest(name, game.roles)
-    throw new ConfigError(`${file}: roles.${name} is not a role of ${game.name}.`, {
-      hint: guess === undefined ? `Roles of ${game.name}: ${known}.` : `Did you mean roles.${guess}?`,
-    })
-  }
   const missing = game.roles.find((name) => !(name in roles))
   if (missing !== undefined) {
     throw new ConfigError(`${file}: roles.${missing} is missing; ${game.name} is played by ${known}.`)

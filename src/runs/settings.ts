@@ -11,13 +11,14 @@ export function applySetting(data: Record<string, unknown>, text: string): void 
     })
   }
   const keys = path.split('.').map((key) => key.trim())
+  if (keys.includes('__proto__')) throw new ConfigError(`--set ${text}: __proto__ is not a known key.`)
   let table = data
   keys.slice(0, -1).forEach((key, depth) => {
-    table[key] ??= {}
-    const next = table[key]
+    const next = (Object.hasOwn(table, key) ? table[key] : undefined) ?? {}
     if (typeof next !== 'object' || Array.isArray(next)) {
       throw new ConfigError(`--set ${text}: ${keys.slice(0, depth + 1).join('.')} is not a table of keys.`)
     }
+    table[key] = next
     table = next as Record<string, unknown>
   })
   table[keys.at(-1)!] = readValue(value, text)
