@@ -27,14 +27,19 @@ export async function readChatTemplate(folder: string, settings: JsonObject): Pr
   let template: Template | undefined
   return (messages, generationPrompt) => {
     template ??= parse(path, source)
+    let text: string
     try {
-      return template.render({ ...variables, messages, add_generation_prompt: generationPrompt })
+      text = template.render({ ...variables, messages, add_generation_prompt: generationPrompt })
     } catch (error) {
       throw new DataError(`The chat template in ${path} cannot render the messages: ${messageOf(error)}.`, {
         hint: `The messages have the roles ${messages.map(({ role }) => role).join(', ')}: does the model know them?`,
         cause: error,
       })
     }
+    if (text !== '' || messages.length === 0) return text
+    throw new DataError(`The chat template in ${path} makes no text of the messages.`, {
+      hint: 'Correct the template, or put another one into a file chat_template.jinja in the model folder.',
+    })
   }
 }
 

@@ -143,6 +143,8 @@ describe('readModelConfig', () => {
   })
 
   it.each([
+    ['more tokens than can be', { vocab_size: 1e9 }, /vocab_size to 1000000000: it must be at most/],
+    ['more layers than can be', { num_hidden_layers: 1e9 }, /num_hidden_layers to 1000000000/],
     ['a number as a string', { hidden_size: '64' }, /hidden_size to "64": it must be a whole number/],
     ['a fraction', { num_hidden_layers: 1.5 }, /num_hidden_layers to 1.5/],
     ['zero', { vocab_size: 0 }, /vocab_size to 0/],

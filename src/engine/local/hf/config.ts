@@ -55,6 +55,10 @@ const architectures: Record<string, Architecture> = {
   LlamaForCausalLM: 'llama',
 }
 
+/** Far above every model there is: lists as long are made before the weights show that a count is wrong. */
+const mostTokens = 2 ** 22
+const mostLayers = 10_000
+
 /** Reads and checks the configuration of a Hugging Face model folder. Throws DataError. */
 export async function readModelConfig(folder: string): Promise<ModelConfig> {
   const path = join(folder, 'config.json')
@@ -82,10 +86,10 @@ export async function readModelConfig(folder: string): Promise<ModelConfig> {
   const bosId = fields.ids('bos_token_id')[0]
   return {
     architecture,
-    vocabSize: fields.count('vocab_size'),
+    vocabSize: fields.count('vocab_size', undefined, mostTokens),
     hiddenSize,
     intermediateSize: fields.count('intermediate_size'),
-    layers: fields.count('num_hidden_layers'),
+    layers: fields.count('num_hidden_layers', undefined, mostLayers),
     heads,
     kvHeads,
     headDim,

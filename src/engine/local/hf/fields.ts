@@ -16,9 +16,11 @@ export class Fields {
     return this.raw[key] !== undefined && this.raw[key] !== null
   }
 
-  /** A whole number >= 1. */
-  count(key: string, fallback?: number): number {
-    return this.get(key, fallback, 'a whole number above 0', isCount)
+  /** A whole number from 1 to `most`. */
+  count(key: string, fallback?: number, most = Number.MAX_SAFE_INTEGER): number {
+    const value = this.get(key, fallback, 'a whole number above 0', isCount)
+    if (value <= most) return value
+    throw this.refuse(key, `it must be at most ${most}`, 'Correct the value, or fetch the file again.')
   }
 
   /** A finite number > 0. */

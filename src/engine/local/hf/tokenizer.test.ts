@@ -193,6 +193,7 @@ describe('encodeChat', () => {
       { chat_template: '{{ messages.nothing() }}' },
       /cannot render/,
     ],
+    ['a template that says nothing', { chat_template: '' }, /makes no text of the messages/],
   ])('throws a DataError for %s', async (_, settings, message) => {
     const render = await chat(settings)
     expect(render).toThrow(DataError)

@@ -1,3 +1,4 @@
+import { DataError } from '../../../core/errors.js'
 import { randomStream } from '../../../core/random.js'
 import type { LoraSpec } from '../../engine.js'
 import type { ModelConfig } from '../hf/config.js'
@@ -49,14 +50,27 @@ export class Parameter {
 
 export type Parameters = ReadonlyMap<string, Parameter>
 
+/** Throws DataError where a weight is missing, of another shape or not a finite number. */
 export async function readParameters(config: ModelConfig, file: TensorFile): Promise<Parameters> {
   const out = new Map<string, Parameter>()
   for (const { name, shape, decay } of modelParameters(config)) {
     const data = allocate(shape.reduce((a, b) => a * b, 1))
     await file.read(name, data)
+    if (!allFinite(data)) {
+      throw new DataError(`"${name}" in ${file.folder} holds weights that are not finite numbers.`, {
+        hint: 'The file is damaged, or its training diverged: fetch it again, or take an earlier checkpoint.',
+      })
+    }
     out.set(name, new Parameter(name, shape, decay, data))
   }
   return out
+}
+
+/** In one pass without a test for each number: a product with 0 is NaN where a number is not finite, and stays so. */
+function allFinite(data: Float32Array): boolean {
+  let sum = 0
+  for (let i = 0; i < data.length; i++) sum += 0 * data[i]!
+  return sum === 0
 }
 
 /** A fresh adapter: A uniform in ±1/sqrt(inputs) (Kaiming with a = sqrt(5), as PEFT does), B zero. */
