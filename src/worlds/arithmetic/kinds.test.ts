@@ -102,6 +102,10 @@ describe('held-out problems', () => {
     expect(heldoutProblems(100, 8)).not.toEqual(problems.slice(0, 100))
   })
 
+  it('are refused at once where more are asked for than are ever drawn', () => {
+    expect(() => heldoutProblems(1e9, 7)).toThrow(/20000 held-out problems at most, 1000000000/)
+  })
+
   it('are recognised in any spelling, and other texts never', () => {
     const { problem } = problems[0]!
     expect(isHeldout(` (${problem}) `)).toBe(true)
