@@ -1,4 +1,7 @@
 /** sparring eval: accuracy of a model on problems with known answers. */
+import { existsSync } from 'node:fs'
+import { ConfigError } from '../core/errors.js'
+import { nearest } from '../core/nearest.js'
 import { type EvalProblem, type EvalReport, evaluate } from '../eval/evaluate.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type ModelFlags, openModel } from './model.js'
@@ -56,8 +59,15 @@ export async function evalCommand(
   }
 }
 
-function loadBenchmark(name: string, limit: number | undefined, parts: Parts): Promise<EvalProblem[]> {
+async function loadBenchmark(name: string, limit: number | undefined, parts: Parts): Promise<EvalProblem[]> {
   if (name === 'arithmetic') return parts.heldoutProblems(name, limit ?? ARITHMETIC)
+  if (!/[/\\.]/.test(name) && !existsSync(name)) {
+    throw new ConfigError(`There is no benchmark ${name}.`, {
+      hint: nearest(name, ['arithmetic'])
+        ? 'Did you mean arithmetic?'
+        : 'Name arithmetic, or a JSONL file of {problem, answer}.',
+    })
+  }
   return parts.readProblems(name, limit ?? Number.POSITIVE_INFINITY)
 }
 

@@ -15,7 +15,13 @@ export async function exportRole(
   { out, role, json }: ExportFlags,
   parts: Parts = realParts,
 ): Promise<void> {
-  const held = await readdir(out).catch(() => [])
+  const held = await readdir(out).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return []
+    throw new ConfigError(`${out} cannot be written as a folder: ${cause.message}.`, {
+      hint: 'Name a new folder with --out.',
+      cause,
+    })
+  })
   if (held.length > 0)
     throw new ConfigError(`${out} is not empty.`, { hint: 'Name a new folder with --out.' })
   const { folder } = await findInRun(run, role, parts)

@@ -18,8 +18,8 @@ export function reportFailure(error: unknown, { json, debug }: { json: boolean; 
   if (json) {
     process.stdout.write(`${JSON.stringify({ event: 'error', code, message, hint })}\n`)
   } else {
-    process.stderr.write(`${paint(process.stderr, 'red', 'error:')} ${message}\n`)
-    if (hint !== undefined) process.stderr.write(`hint: ${hint}\n`)
+    process.stderr.write(`${paint(process.stderr, 'red', 'error:')} ${printable(message)}\n`)
+    if (hint !== undefined) process.stderr.write(`hint: ${printable(hint)}\n`)
   }
   if (debug) process.stderr.write(`${stackOf(error)}\n`)
   return status
@@ -43,6 +43,13 @@ function usageOf(text: string): { message: string; hint?: string } {
   const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`
   const hint = guess?.replace(/^\((.*)\)$/, '$1') ?? 'See sparring --help, or sparring COMMAND --help.'
   return { message: sentence, hint }
+}
+
+/** A message may quote a file or an argument: control characters would reach the terminal as commands. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}+/gu, (found) =>
+    JSON.stringify(found).slice(1, -1).replaceAll('\x7f', '\\u007f'),
+  )
 }
 
 function stackOf(error: unknown): string {

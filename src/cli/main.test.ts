@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -118,5 +118,18 @@ describe('the command line', () => {
     const { status, stderr } = await sparring(['train', 'bad.yaml'], { cwd: folder })
     expect(status).toBe(2)
     expect(stderr).toMatch(/^error: bad\.yaml is not valid YAML: .*line 3/m)
+  })
+
+  it('takes no empty path for the working folder', async () => {
+    const cwd = temporaryFolder()
+    const { status, stderr } = await sparring(['train', 'pasodoble-tiny', '--run', ''], { cwd })
+    expect(status).toBe(2)
+    expect(stderr).toContain("'--run <folder>' argument '' is invalid")
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  it('sends no control characters to the terminal', async () => {
+    const { stderr } = await sparring(['train', 'no\u001b[2Jthing\u007f'])
+    expect(stderr).toContain('There is no recipe no\\u001b[2Jthing\\u007f.')
   })
 })

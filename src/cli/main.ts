@@ -17,7 +17,7 @@ const command = (usage: string) => program.command(usage).allowExcessArguments(f
 command('train')
   .description('play a run file, or go on with a run')
   .argument('[recipe]', 'run file, or the name of a recipe that comes with the package')
-  .option('--run <folder>', 'folder of the run (default: runs/RECIPE-seedN)')
+  .option('--run <folder>', 'folder of the run (default: runs/RECIPE-seedN)', path)
   .option('--rounds <n>', 'rounds to play in all', wholeNumber(1))
   .option('--seed <n>', 'seed of every random draw', wholeNumber(0))
   .option('--set <key=value>', 'change a value of the run file; may be repeated', append, [])
@@ -29,7 +29,7 @@ command('train')
 command('eval')
   .description('measure the accuracy of a model on problems with known answers')
   .argument('<benchmark...>', 'arithmetic, or a JSONL file of {problem, answer}')
-  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)')
+  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)', path)
   .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
   .option('--samples <n>', 'samples a problem', wholeNumber(1), 1)
   .option(
@@ -46,8 +46,8 @@ command('eval')
 
 command('sample')
   .description('let a model answer a prompt')
-  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)')
-  .requiredOption('--prompt <text>', 'what the model is asked')
+  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)', path)
+  .requiredOption('--prompt <text>', 'what the model is asked; - reads it from standard input')
   .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
   .option('--system <text>', 'system message')
   .option('--raw', 'go on from the prompt as it is, without the chat template')
@@ -62,7 +62,7 @@ command('sample')
 command('export')
   .description("write a role's newest checkpoint as a Hugging Face folder, or as a PEFT adapter")
   .argument('<run>', 'folder of the run')
-  .requiredOption('--out <folder>', 'folder to write, new or empty')
+  .requiredOption('--out <folder>', 'folder to write, new or empty', path)
   .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
   .option('--json', 'print events as JSON, one a line')
   .action(async (run, options) => (await import('./export.js')).exportRole(run, options))
@@ -83,6 +83,12 @@ function wholeNumber(least: number) {
     if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value
     throw new InvalidArgumentError(`It must be a whole number >= ${least}.`)
   }
+}
+
+/** An empty path, as of a shell variable that is not set, would be the working folder. */
+function path(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('It must be the path of a folder.')
 }
 
 function decimal(text: string): number {

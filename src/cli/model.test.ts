@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sparring } from '../../test/support/command.js'
@@ -101,5 +101,60 @@ describe('a model on the command line', () => {
     ])
     expect(status).toBe(2)
     expect(stderr).toContain('--role solver needs a run')
+  })
+
+  it('needs a token to go on from', async () => {
+    const { status, stderr } = await sparring(['sample', '--model', tiny, '--raw', '--prompt', ''])
+    expect(status).toBe(2)
+    expect(stderr).toContain('There is no token in the prompt')
+  })
+
+  it('is refused where its weights are not finite', async () => {
+    const model = join(temporaryFolder(), 'broken')
+    cpSync(tiny, model, { recursive: true })
+    const path = join(model, 'model.safetensors')
+    const bytes = readFileSync(path)
+    bytes.fill(0xff, bytes.length - 2)
+    writeFileSync(path, bytes)
+    const { status, stderr } = await sparring(['sample', '--model', model, '--prompt', '2+3'])
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/"\S+" in \S+broken holds weights that are not finite/)
+  })
+
+  it('is refused more threads than the machine can use', async () => {
+    const { status, stderr } = await sparring([
+      ...['sample', '--model', tiny, '--prompt', '2+3', '--threads', '100000'],
+    ])
+    expect(status).toBe(2)
+    expect(stderr).toContain('cannot have 100000 threads')
+  })
+
+  it('takes a long prompt on standard input only, where the library reads the command line', async () => {
+    const ask = ['sample', '--model', tiny, '--temperature', '0', '--max-tokens', '1', '--json', '--prompt']
+    const prompt = '7'.repeat(9000)
+    if (process.platform === 'linux') {
+      const { status, stdout } = await sparring([...ask, prompt])
+      expect(status).toBe(2)
+      expect(events(stdout)[0].message).toMatch(/The command line is \d+ bytes long/)
+    }
+    const answered = await sparring([...ask, '-'], { input: prompt })
+    expect(answered.status).toBe(0)
+    expect(events(answered.stdout)[0]).toMatchObject({ event: 'sample', tokens: 1 })
+  })
+
+  it('is exported to a folder only', async () => {
+    const cwd = temporaryFolder()
+    writeFileSync(join(cwd, 'file'), '')
+    for (const out of ['file', 'file/within']) {
+      const { status, stderr } = await sparring(['export', 'nowhere', '--out', out], { cwd })
+      expect(status).toBe(2)
+      expect(stderr).toContain(`${out} cannot be written as a folder`)
+    }
+  })
+
+  it('is measured on benchmarks that exist', async () => {
+    const { status, stderr } = await sparring(['eval', 'arithmtic', '--model', tiny])
+    expect(status).toBe(2)
+    expect(stderr).toContain('Did you mean arithmetic?')
   })
 })

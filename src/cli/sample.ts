@@ -1,4 +1,6 @@
 /** sparring sample: lets a model answer a prompt. */
+import { text } from 'node:stream/consumers'
+import { ConfigError } from '../core/errors.js'
 import { collect } from '../engine/engine.js'
 import { encodePrompt } from '../games/chat.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
@@ -15,21 +17,22 @@ export interface SampleFlags extends ModelFlags {
   json?: boolean
 }
 
-export async function sample(flags: SampleFlags, parts: Parts = realParts): Promise<void> {
+export async function sample(given: SampleFlags, parts: Parts = realParts): Promise<void> {
+  const flags = given.prompt === '-' ? { ...given, prompt: await text(process.stdin) } : given
   const model = await openModel(flags, parts)
   try {
     const request = { prompt: encode(model, flags), n: flags.n, seed: flags.seed }
     const { maxTokens, temperature } = flags
     const params = { maxTokens, temperature, topP: 1, topK: 0, stop: [] }
-    for (const { index, text, tokens, stop, logprobs } of await collect(
+    for (const { index, text: answer, tokens, stop, logprobs } of await collect(
       model.policy.sample([request], params),
     )) {
       if (flags.json) {
         const logprob = logprobs.reduce((sum, value) => sum + value, 0) / Math.max(1, logprobs.length)
-        const event = { event: 'sample', index, text, tokens: tokens.length, stop, logprob }
+        const event = { event: 'sample', index, text: answer, tokens: tokens.length, stop, logprob }
         process.stdout.write(`${JSON.stringify(event)}\n`)
       } else {
-        process.stdout.write(`${index > 0 ? '---\n' : ''}${text}\n`)
+        process.stdout.write(`${index > 0 ? '---\n' : ''}${answer}\n`)
       }
     }
   } finally {
@@ -38,7 +41,13 @@ export async function sample(flags: SampleFlags, parts: Parts = realParts): Prom
 }
 
 function encode({ policy }: OpenModel, { raw, system, prompt }: SampleFlags): Int32Array {
-  if (raw) return policy.tokenizer.encode(prompt)
+  if (raw) {
+    const tokens = policy.tokenizer.encode(prompt)
+    if (tokens.length > 0) return tokens
+    throw new ConfigError('There is no token in the prompt to go on from.', {
+      hint: 'With --raw, --prompt must not be empty.',
+    })
+  }
   const messages = [
     ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
     { role: 'user' as const, content: prompt },

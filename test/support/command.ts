@@ -11,6 +11,8 @@ export interface CommandResult {
 
 export interface CommandOptions {
   cwd?: string
+  /** What the process reads on standard input. */
+  input?: string
   /** Called with everything on stdout and stderr so far, and may end the process by a signal. */
   watch?: (output: string, kill: (signal: NodeJS.Signals) => void) => void
 }
@@ -22,9 +24,10 @@ export async function runScript(
 ): Promise<CommandResult> {
   const script = fileURLToPath(new URL(`../../${path}`, import.meta.url))
   const child = spawn(process.execPath, [script, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     cwd: options.cwd,
   })
+  child.stdin.end(options.input)
   let [stdout, stderr] = ['', '']
   const hear = () => options.watch?.(stdout + stderr, (signal) => child.kill(signal))
   child.stdout.on('data', (data) => {

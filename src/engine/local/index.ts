@@ -1,5 +1,6 @@
 /** The local engine: transformers trained and sampled on this machine's processor. */
 import { availableParallelism } from 'node:os'
+import { ConfigError } from '../../core/errors.js'
 import type { Engine, EngineCapabilities, MemoryPlan, PolicySpec } from '../engine.js'
 import { Client } from './client.js'
 import { readModelConfig } from './hf/config.js'
@@ -22,8 +23,18 @@ const defaults: HostOptions = {
   logitsBudget: 2 ** 24,
 }
 
+/** More threads than a few a core only wait for each other, and starting very many takes minutes. */
+const threadsPerCore = 8
+
+/** Throws ConfigError where this machine has far fewer cores than `threads`. */
 export async function openLocalEngine(options: LocalEngineOptions = {}): Promise<LocalEngine> {
   const { threads = availableParallelism(), ...rest } = options
+  const most = threadsPerCore * availableParallelism()
+  if (threads > most) {
+    throw new ConfigError(`The engine cannot have ${threads} threads on ${availableParallelism()} cores.`, {
+      hint: `Set engine.threads, or --threads, to at most ${most}.`,
+    })
+  }
   return new LocalEngine(new Client({ threads, options: { ...defaults, ...rest } }))
 }
 

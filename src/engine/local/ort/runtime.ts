@@ -1,4 +1,5 @@
-import { EngineError } from '../../../core/errors.js'
+import { readFileSync } from 'node:fs'
+import { ConfigError, EngineError } from '../../../core/errors.js'
 import { check, type Handle, loadLibrary } from './library.js'
 
 /** Objects of which the process has one: the environment with its thread pool, and the options all sessions share. */
@@ -27,6 +28,7 @@ export function startRuntime(threads: number): Runtime {
       throw new EngineError(`The engine already runs with ${runtime.threads} threads, not ${threads}.`)
     return runtime
   }
+  checkCommandLine()
   const { api } = loadLibrary()
   const make = (what: string, create: (out: Handle[]) => Handle): Handle => {
     const out: Handle[] = [0]
@@ -56,6 +58,19 @@ export function startRuntime(threads: number): Runtime {
   check(api.AddSessionConfigEntry(sessionOptions, 'session.set_denormal_as_zero', '1'), 'flushing denormals')
   runtime = { env, sessionOptions, cpuMemory, threads }
   return runtime
+}
+
+/** Bytes of this process's arguments that the library takes: on Linux it reads them all, and crashes on many more. */
+const longestCommandLine = 4096
+
+function checkCommandLine(): void {
+  if (process.platform !== 'linux') return
+  const bytes = readFileSync('/proc/self/cmdline').length
+  if (bytes <= longestCommandLine) return
+  throw new ConfigError(
+    `The command line is ${bytes} bytes long; the engine's library takes at most ${longestCommandLine}.`,
+    { hint: 'Put settings into a run file; give a long prompt on standard input, with --prompt -.' },
+  )
 }
 
 export function currentRuntime(): Runtime {
