@@ -56,7 +56,7 @@ async function cases(): Promise<CaseSpec[]> {
     threads,
     lengths: raggedLengths(128),
     trainSeconds,
-    sampling: { rows: 128, waves: 8, prompt: 24, completion: 64 },
+    sampling: { rows: 128, group: 8, prompt: 24, completion: 64 },
   }
   if (values.small) return [small]
   const model = join(projectRoot(), 'runs', 'bench', 'qwen2.5-0.5b-random')
@@ -73,7 +73,7 @@ async function cases(): Promise<CaseSpec[]> {
       ...large,
       name: '0.5B, LoRA',
       lora: true,
-      sampling: { rows: 16, waves: 1, prompt: 32, completion: 16 },
+      sampling: { rows: 16, group: 1, prompt: 32, completion: 16 },
     },
     { ...large, name: '0.5B, all weights' },
   ]

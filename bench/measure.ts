@@ -17,8 +17,8 @@ export interface CaseSpec {
   /** Lengths of the training sequences. */
   lengths: number[]
   trainSeconds: number
-  /** Rows of the batch, `waves` times as many completions, and tokens of each; no sampling where absent. */
-  sampling?: { rows: number; waves: number; prompt: number; completion: number }
+  /** Rows of the batch, as many prompts with a group of completions each, and tokens of both; no sampling where absent. */
+  sampling?: { rows: number; group: number; prompt: number; completion: number }
 }
 
 export interface CaseResult {
@@ -73,13 +73,13 @@ async function sampleRate(
   config: ModelConfig,
   sampling: NonNullable<CaseSpec['sampling']>,
 ) {
-  const { rows, waves, prompt, completion } = sampling
+  const { rows, group, prompt, completion } = sampling
   const random = randomStream(0, 'bench', 'prompts')
   const params = { maxTokens: completion, temperature: 1, topP: 1, topK: 0, stop: [] }
   // More completions than rows: a row that ends is filled again, as in a run, so that the batch is what it says.
-  const requests = Array.from({ length: rows * waves }, (_, seed) => ({
+  const requests = Array.from({ length: rows }, (_, seed) => ({
     prompt: Int32Array.from({ length: prompt }, () => 10 + random.int(80)),
-    n: 1,
+    n: group,
     seed,
   }))
   await collect(policy.sample(requests, { ...params, maxTokens: 2 }))
@@ -87,13 +87,10 @@ async function sampleRate(
   const rollouts = await collect(policy.sample(requests, params))
   const seconds = (performance.now() - started) / 1000
   const sampled = rollouts.reduce((sum, { tokens }) => sum + tokens.length, 0)
-  const flops = rollouts.reduce(
-    (sum, { tokens }) =>
-      sum +
-      forwardFlops(config, prompt, 1) +
-      forwardFlops(config, tokens.length - 1, tokens.length - 1, prompt),
-    0,
+  const completions = rollouts.map(({ tokens }) =>
+    forwardFlops(config, tokens.length - 1, tokens.length - 1, prompt),
   )
+  const flops = completions.reduce((a, b) => a + b, rows * forwardFlops(config, prompt, 1))
   return { tokensPerSecond: sampled / seconds, gflops: flops / seconds / 1e9 }
 }
 
