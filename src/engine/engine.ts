@@ -57,6 +57,8 @@ export interface SampleParams {
   topK: number
   /** Strings that end a completion; the text ends before them, the tokens include them. */
   stop: string[]
+  /** Ids that end a completion, beside the tokenizer's own; the text ends before them, the tokens include them. */
+  stopIds?: number[]
 }
 
 /**

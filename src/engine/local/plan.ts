@@ -1,5 +1,5 @@
 /** What the opened policies will need in memory, worked out before the first round. */
-import { EngineError } from '../../core/errors.js'
+import { ConfigError, EngineError } from '../../core/errors.js'
 import type { MemoryPlan } from '../engine.js'
 import type { Model } from './model/model.js'
 import type { Differentiated } from './model/training.js'
@@ -25,7 +25,7 @@ export interface PlanLimits {
 /** Node, the library and its thread pool before any model: measured 120 MB on Linux, with room for the heap to grow. */
 const processBytes = 200e6
 
-/** Throws EngineError where the machine has less memory than the plan asks for. */
+/** Throws EngineError where the machine has less memory than the plan asks for, ConfigError for sequences beyond a model's positions. */
 export function planMemory(
   models: readonly Model[],
   layerOf: (model: Model, recompute: boolean) => Differentiated,
@@ -58,6 +58,12 @@ export function planMemory(
     availableBytes: availableMemory(),
   }
   if (plan.totalBytes > plan.availableBytes) throw tooLittle(plan)
+  const positions = Math.min(...models.map((model) => model.config.maxPosition))
+  if (load.longestSequence > positions)
+    throw new ConfigError(
+      `Sequences of up to ${load.longestSequence} tokens, prompt and completion, do not fit the model's ${positions} positions.`,
+      { hint: 'Lower max_tokens or max_prompt_tokens; max_position_embeddings in config.json is the limit.' },
+    )
   return plan
 }
 

@@ -42,14 +42,15 @@ export class LocalPolicy implements Policy {
       [handle, requests, params],
       signal,
     )
-    for await (const sampled of stream) yield { ...sampled, text: this.#text(sampled, params.stop) }
+    for await (const sampled of stream) yield { ...sampled, text: this.#text(sampled, params) }
   }
 
-  /** The completion as text: without end-of-text tokens, and up to the stop string. */
-  #text({ tokens, stop }: SampledTokens, stops: readonly string[]): string {
+  /** The completion as text: without end-of-text tokens, and up to what stopped it. */
+  #text({ tokens, stop }: SampledTokens, params: SampleParams): string {
+    if (stop !== 'stop') return this.tokenizer.decode(tokens)
+    if (params.stopIds?.includes(tokens.at(-1)!)) return this.tokenizer.decode(tokens.subarray(0, -1))
     const text = this.tokenizer.decode(tokens)
-    if (stop !== 'stop') return text
-    const ends = stops.map((s) => text.indexOf(s)).filter((at) => at >= 0)
+    const ends = params.stop.map((s) => text.indexOf(s)).filter((at) => at >= 0)
     return ends.length > 0 ? text.slice(0, Math.min(...ends)) : text
   }
 

@@ -76,6 +76,18 @@ export function describeSampling(subject: Subject): void {
       }
     })
 
+    it('stops at ids that are asked for, and leaves them out of the text', async () => {
+      const free = await draw(sampling({ temperature: 0, maxTokens: 12 }))
+      const long = free.find((rollout) => rollout.tokens.length >= 4)!
+      const id = long.tokens[2]!
+      const at = long.tokens.indexOf(id)
+      const stopped = await draw({ ...sampling({ temperature: 0, maxTokens: 12 }), stopIds: [id] })
+      const rollout = stopped.find((r) => r.request === long.request && r.index === long.index)!
+      expect(rollout.stop).toBe('stop')
+      expect(rollout.tokens).toEqual(long.tokens.slice(0, at + 1))
+      expect(rollout.text).toBe(subject.policy().tokenizer.decode(long.tokens.slice(0, at)))
+    })
+
     it('completes an empty request list and a request of no completions with nothing', async () => {
       expect(await draw(sampling(), [])).toEqual([])
       const [first, second] = requests()

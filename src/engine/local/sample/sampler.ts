@@ -81,6 +81,7 @@ export async function* sampleCompletions(
     row.logprobs.push(next.logprobs[place * vocabSize + token]!)
     row.entropies.push(next.entropies[place]!)
     if (options.eosIds.has(token)) return 'eos'
+    if (params.stopIds?.includes(token)) return 'stop'
     if (params.stop.length > 0 && endsWithStop(row.tokens, params.stop, options.decode)) return 'stop'
     return row.tokens.length >= params.maxTokens ? 'length' : undefined
   }
