@@ -12,7 +12,7 @@ import {
 import type { ErrorRecord, Method, Request, Response, WorkerStart } from './protocol.js'
 
 interface Pending {
-  item?: (value: unknown) => void
+  items?: (values: unknown[]) => void
   done: (value: unknown) => void
   fail: (error: unknown) => void
 }
@@ -49,8 +49,8 @@ export class Client {
     let failure: { error: unknown } | undefined
     let wake = () => {}
     const id = this.#send(method, args, {
-      item: (value) => {
-        items.push(value as T)
+      items: (values) => {
+        items.push(...(values as T[]))
         wake()
       },
       done: () => {
@@ -101,8 +101,8 @@ export class Client {
   #receive(response: Response): void {
     const pending = this.#pending.get(response.id)
     if (!pending) return
-    if ('item' in response) {
-      pending.item?.(response.item)
+    if ('items' in response) {
+      pending.items?.(response.items)
       return
     }
     this.#pending.delete(response.id)

@@ -23,7 +23,7 @@ export type Method =
 export type Request = { id: number; method: Method; args: unknown[] } | { cancel: number }
 
 export type Response =
-  | { id: number; item: unknown }
+  | { id: number; items: unknown[] }
   | { id: number; result: unknown }
   | { id: number; error: ErrorRecord }
 

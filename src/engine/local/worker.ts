@@ -35,22 +35,29 @@ async function answer(id: number, method: string, args: unknown[]): Promise<void
   }
 }
 
-/** Lets messages in between steps often enough for a cancellation to be noticed at once. */
+/**
+ * Between steps, this often, messages are let in (a cancellation is noticed) and finished completions go out, several at
+ * once: a message for each would wake the other thread while every core computes.
+ */
 const breathEvery = 20
 
 async function sample(id: number, args: unknown[]): Promise<void> {
   let lastBreath = performance.now()
+  let finished: unknown[] = []
+  const flush = () => {
+    if (finished.length > 0) send({ id, items: finished })
+    finished = []
+  }
   const breathe = async () => {
     if (performance.now() - lastBreath < breathEvery) return
+    flush()
     await new Promise((resolve) => setImmediate(resolve))
     lastBreath = performance.now()
+    if (cancelled.has(id)) throw new Cancelled()
   }
   const [handle, requests, params] = args as Parameters<Host['sample']>
-  for await (const item of host.sample(handle, requests, params, async () => {
-    await breathe()
-    if (cancelled.has(id)) throw new Cancelled()
-  }))
-    send({ id, item })
+  for await (const item of host.sample(handle, requests, params, breathe)) finished.push(item)
+  flush()
   send({ id, result: undefined })
 }
 
