@@ -14,7 +14,6 @@ import type {
   SampleRequest,
 } from '../engine.js'
 import { SharedBases } from './bases.js'
-import type { CompiledProgram } from './graph/program.js'
 import { type ModelConfig, readModelConfig } from './hf/config.js'
 import { loraTargets } from './hf/lora.js'
 import { checkParameters } from './hf/parameters.js'
@@ -24,8 +23,9 @@ import { decodingProgram } from './model/decoding.js'
 import { Model } from './model/model.js'
 import { type Differentiated, trainingHead, trainingLayer } from './model/training.js'
 import { initialAdapter, type Parameters, readParameters } from './model/weights.js'
+import { currentRuntime } from './ort/runtime.js'
 import { type Load, planMemory } from './plan.js'
-import { type SampledTokens, sampleCompletions } from './sample/sampler.js'
+import { type DecodingPrograms, type SampledTokens, sampleCompletions } from './sample/sampler.js'
 import { loadPolicy, loadWeights, resolveFolder, type SavedPolicy, sameSpec, savePolicy } from './store.js'
 import { adamStep } from './train/adam.js'
 import { Trainer, TrainingMemory } from './train/trainer.js'
@@ -61,11 +61,14 @@ export interface OpenedPolicy {
   version: number
 }
 
+/** Weights of layers up to this size stay in the processor's cache, where lanes can read them at the same time. */
+const sharedCacheBytes = 32e6
+
 export class Host {
   readonly #seats = new Map<number, Seat>()
   readonly #programs = new Map<
     string,
-    { layers: Map<boolean, Differentiated>; head?: Differentiated; decoding?: CompiledProgram }
+    { layers: Map<boolean, Differentiated>; head?: Differentiated; decoding?: DecodingPrograms }
   >()
   readonly #bases = new SharedBases()
   readonly #memory = new TrainingMemory()
@@ -125,9 +128,12 @@ export class Host {
       throw new InvariantError('A completion needs room for a token: maxTokens is below 1.')
     for (const { prompt } of requests) checkTokens(prompt, model.config)
     const programs = this.#programsOf(model)
-    programs.decoding ??= decodingProgram(model.config, model.lora?.spec)
+    const compile = (threading: 'pooled' | 'single') =>
+      decodingProgram(model.config, model.lora?.spec, threading)
+    programs.decoding ??= { pooled: compile('pooled'), single: compile('single') }
     const { maxRows, cacheBytes } = this.options
-    const options = { maxRows, cacheBytes, eosIds: seat.eosIds, decode: seat.decode }
+    const lanes = model.layerBytes <= sharedCacheBytes ? currentRuntime().threads : 1
+    const options = { maxRows, cacheBytes, lanes, eosIds: seat.eosIds, decode: seat.decode }
     for await (const sampled of sampleCompletions(
       model,
       programs.decoding,

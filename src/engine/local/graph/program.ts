@@ -32,28 +32,40 @@ export type Bindings = ReadonlyMap<string, Tensor>
 export class CompiledProgram {
   readonly #session: Session
 
-  constructor(readonly program: Program) {
+  constructor(
+    readonly program: Program,
+    threading: 'pooled' | 'single' = 'pooled',
+  ) {
     this.#session = new Session(
       program.name,
       encodeModel(program),
       program.inputs.map((value) => value.name),
       program.outputs.map((value) => value.name),
+      threading,
     )
   }
 
   /** Runs on tensors named as the program's inputs and outputs; the first map that knows a name provides it. */
   run(...bindings: readonly Bindings[]): void {
-    const find = (name: string): Tensor => {
+    const { inputs, outputs } = this.#bind(bindings)
+    this.#session.run(inputs, outputs)
+  }
+
+  /** The same on another thread; see `Session.runAside`. */
+  runAside(...bindings: readonly Bindings[]): Promise<void> {
+    const { inputs, outputs } = this.#bind(bindings)
+    return this.#session.runAside(inputs, outputs)
+  }
+
+  #bind(bindings: readonly Bindings[]): { inputs: Tensor[]; outputs: Tensor[] } {
+    const find = ({ name }: { name: string }): Tensor => {
       for (const map of bindings) {
         const tensor = map.get(name)
         if (tensor) return tensor
       }
       throw new InvariantError(`The ${this.program.name} graph was run without ${name}.`)
     }
-    this.#session.run(
-      this.program.inputs.map((value) => find(value.name)),
-      this.program.outputs.map((value) => find(value.name)),
-    )
+    return { inputs: this.program.inputs.map(find), outputs: this.program.outputs.map(find) }
   }
 
   release(): void {

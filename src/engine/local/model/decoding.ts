@@ -20,7 +20,11 @@ export const presentValue = (layer: number) => `present.${layer}.value`
  * length), inverseTemperature [B, 1], caches [B, Hkv, T, dh], weights by their full names.
  * Outputs, for the last of the S tokens: logprobs [B, V] (raw), probabilities [B, V] (tempered), entropy [B, 1] (raw).
  */
-export function decodingProgram(config: ModelConfig, lora: LoraSpec | undefined): CompiledProgram {
+export function decodingProgram(
+  config: ModelConfig,
+  lora: LoraSpec | undefined,
+  threading: 'pooled' | 'single',
+): CompiledProgram {
   const g = new Graph()
   const { hiddenSize, headDim, heads, kvHeads, vocabSize } = config
   const tables = rotaryInputs(g, config, ['B', 'S'])
@@ -68,6 +72,7 @@ export function decodingProgram(config: ModelConfig, lora: LoraSpec | undefined)
       named(entropy, 'entropy'),
       ...caches,
     ]),
+    threading,
   )
 }
 

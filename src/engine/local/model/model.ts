@@ -33,6 +33,14 @@ export class Model {
     return this.lora?.adapter ?? this.base
   }
 
+  /** Bytes of all layers' weights, which every decoding step reads. */
+  get layerBytes(): number {
+    return [...this.base.values()].reduce(
+      (sum, p) => sum + (p.name.includes('.layers.') ? p.data.byteLength : 0),
+      0,
+    )
+  }
+
   get embedding(): Parameter {
     return this.base.get('model.embed_tokens.weight')!
   }

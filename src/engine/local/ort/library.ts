@@ -20,6 +20,7 @@ const entries = {
   DisableMemPattern: [17, 'uint64_t (uint64_t)'],
   SetSessionLogSeverityLevel: [22, 'uint64_t (uint64_t, int)'],
   SetSessionGraphOptimizationLevel: [23, 'uint64_t (uint64_t, int)'],
+  SetIntraOpNumThreads: [24, 'uint64_t (uint64_t, int)'],
   CreateTensorWithDataAsOrtValue: [
     49,
     'uint64_t (uint64_t, uint64_t, size_t, void*, size_t, int, _Out_ uint64_t*)',
@@ -39,7 +40,13 @@ const entries = {
 } as const
 
 /** Arguments and results are as the prototypes say; a status comes back as a handle, 0 being success. */
-type Api = Record<keyof typeof entries, (...args: unknown[]) => Handle>
+type Api = Record<keyof typeof entries, Callable>
+
+interface Callable {
+  (...args: unknown[]): Handle
+  /** On a thread of libuv's pool; the last argument is called with an error or the result. */
+  async(...args: unknown[]): void
+}
 
 /** Opaque handle of an object that the library owns. */
 export type Handle = number | bigint

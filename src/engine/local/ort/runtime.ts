@@ -5,7 +5,10 @@ import { check, type Handle, loadLibrary } from './library.js'
 /** Objects of which the process has one: the environment with its thread pool, and the options all sessions share. */
 export interface Runtime {
   env: Handle
-  sessionOptions: Handle
+  /** Sessions that share the thread pool. */
+  pooled: Handle
+  /** Sessions that run on the thread that calls them, so that several can run side by side. */
+  single: Handle
   cpuMemory: Handle
   threads: number
 }
@@ -44,19 +47,21 @@ export function startRuntime(threads: number): Runtime {
   const cpuMemory = make('memory info', (out) => api.CreateCpuMemoryInfo(arenaAllocator, defaultMemory, out))
   // One arena for all sessions: what one graph frees, the next uses.
   check(api.CreateAndRegisterAllocator(env, cpuMemory, 0), 'registering the allocator')
-  const sessionOptions = make('session options', (out) => api.CreateSessionOptions(out))
-  check(api.DisablePerSessionThreads(sessionOptions), 'sharing the thread pool')
-  check(
-    api.SetSessionGraphOptimizationLevel(sessionOptions, allOptimizations),
-    'setting the optimization level',
-  )
-  check(api.SetSessionLogSeverityLevel(sessionOptions, fatalOnly), 'setting the log level')
-  // Memory patterns are kept per shape; batches come in very many shapes.
-  check(api.DisableMemPattern(sessionOptions), 'disabling memory patterns')
-  check(api.AddSessionConfigEntry(sessionOptions, 'session.use_env_allocators', '1'), 'sharing the arena')
-  // Otherwise numbers near zero make some kernels many times slower.
-  check(api.AddSessionConfigEntry(sessionOptions, 'session.set_denormal_as_zero', '1'), 'flushing denormals')
-  runtime = { env, sessionOptions, cpuMemory, threads }
+  const options = (): Handle => {
+    const handle = make('session options', (out) => api.CreateSessionOptions(out))
+    check(api.SetSessionGraphOptimizationLevel(handle, allOptimizations), 'setting the optimization level')
+    check(api.SetSessionLogSeverityLevel(handle, fatalOnly), 'setting the log level')
+    // Memory patterns are kept per shape; batches come in very many shapes.
+    check(api.DisableMemPattern(handle), 'disabling memory patterns')
+    check(api.AddSessionConfigEntry(handle, 'session.use_env_allocators', '1'), 'sharing the arena')
+    // Otherwise numbers near zero make some kernels many times slower.
+    check(api.AddSessionConfigEntry(handle, 'session.set_denormal_as_zero', '1'), 'flushing denormals')
+    return handle
+  }
+  const [pooled, single] = [options(), options()]
+  check(api.DisablePerSessionThreads(pooled), 'sharing the thread pool')
+  check(api.SetIntraOpNumThreads(single, 1), 'setting one thread')
+  runtime = { env, pooled, single, cpuMemory, threads }
   return runtime
 }
 

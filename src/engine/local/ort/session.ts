@@ -16,12 +16,13 @@ export class Session {
     model: Uint8Array,
     inputNames: readonly string[],
     outputNames: readonly string[],
+    threading: 'pooled' | 'single' = 'pooled',
   ) {
     const runtime = currentRuntime()
     const out: Handle[] = [0]
     const { api } = loadLibrary()
     check(
-      api.CreateSessionFromArray(runtime.env, model, model.byteLength, runtime.sessionOptions, out),
+      api.CreateSessionFromArray(runtime.env, model, model.byteLength, runtime[threading], out),
       `compiling the ${name} graph`,
     )
     this.#handle = out[0]!
@@ -44,6 +45,32 @@ export class Session {
       this.#outputs.length,
       this.#outputs,
     )
+    if (status) check(status, `in the ${this.name} graph`)
+  }
+
+  /** The same on another thread, for sessions of one thread; several runs of one session may be under way. */
+  async runAside(inputs: readonly Tensor[], outputs: readonly Tensor[]): Promise<void> {
+    const pointers = (tensors: readonly Tensor[]) => {
+      const out = new BigUint64Array(new ArrayBuffer(64 + tensors.length * 8), 0, tensors.length)
+      tensors.forEach((tensor, i) => {
+        out[i] = BigInt(tensor.handle)
+      })
+      return out
+    }
+    const [from, to] = [pointers(inputs), pointers(outputs)]
+    const status = await new Promise<Handle>((resolve, reject) => {
+      loadLibrary().api.Run.async(
+        this.#handle,
+        0,
+        this.#inputNames.pointers,
+        from,
+        from.length,
+        this.#outputNames.pointers,
+        to.length,
+        to,
+        (error: unknown, result: Handle) => (error ? reject(error) : resolve(result)),
+      )
+    })
     if (status) check(status, `in the ${this.name} graph`)
   }
 

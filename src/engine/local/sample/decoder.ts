@@ -1,5 +1,5 @@
 /** Runs the decoding program on the first rows of a cache. */
-import type { CompiledProgram } from '../graph/program.js'
+import type { Bindings, CompiledProgram } from '../graph/program.js'
 import { pastKey, pastValue, presentKey, presentValue } from '../model/decoding.js'
 import type { Model } from '../model/model.js'
 import { allocate, allocateInts, allocateLongs, Tensor } from '../ort/tensor.js'
@@ -67,6 +67,17 @@ export class Decoder {
 
   /** `tokens` [rows, width] go behind the `lengths` [rows] tokens that each row of the cache holds. */
   step(tokens: ArrayLike<number>, lengths: ArrayLike<number>): Next {
+    this.program.run(...this.#prepare(tokens, lengths))
+    return this.#next
+  }
+
+  /** The same on another thread. */
+  async stepAside(tokens: ArrayLike<number>, lengths: ArrayLike<number>): Promise<Next> {
+    await this.program.runAside(...this.#prepare(tokens, lengths))
+    return this.#next
+  }
+
+  #prepare(tokens: ArrayLike<number>, lengths: ArrayLike<number>): Bindings[] {
     const { model, rows, width } = this
     const d = model.config.hiddenSize
     const embedding = model.embedding.data
@@ -83,8 +94,7 @@ export class Decoder {
       longest = Math.max(longest, length + width)
     }
     this.#total[0] = longest
-    this.program.run(this.#bindings, model.rotary.bindings(longest), model.tensors)
-    return this.#next
+    return [this.#bindings, model.rotary.bindings(longest), model.tensors]
   }
 
   release(): void {

@@ -2,7 +2,7 @@
  * Sampling with continuous batching: rows of a batch hold completions in progress; a row that ends leaves at once and
  * the next completion takes its place. A prompt is read once for all its completions.
  */
-import { type RandomStream, randomStream } from '../../../core/random.js'
+import { randomStream } from '../../../core/random.js'
 import type { RawLogprobs, Rollout, StopReason } from '../../../core/rollout.js'
 import type { SampleParams, SampleRequest } from '../../engine.js'
 import type { CompiledProgram } from '../graph/program.js'
@@ -10,12 +10,21 @@ import type { Model } from '../model/model.js'
 import { bytesPerToken, Cache } from './cache.js'
 import { chooseToken } from './choose.js'
 import { Decoder, type Next } from './decoder.js'
+import { Lane, type Row } from './lane.js'
 
 /** A finished completion, before its text is decoded. */
 export type SampledTokens = Omit<Rollout, 'text' | 'version'>
 
+/** The decoding program twice: with all threads for one batch, and with one thread, to run side by side. */
+export interface DecodingPrograms {
+  pooled: CompiledProgram
+  single: CompiledProgram
+}
+
 export interface SamplerOptions {
   maxRows: number
+  /** Batches that step side by side, where there are rows enough for them. */
+  lanes: number
   /** Bytes that key-value caches may take; fewer rows run at once where they would need more. */
   cacheBytes: number
   eosIds: ReadonlySet<number>
@@ -25,6 +34,9 @@ export interface SamplerOptions {
 
 /** Prompt tokens read ahead of the batch, so that short prompts are read together. */
 const readAheadTokens = 4096
+
+/** Rows below which a lane is not worth a thread of its own. */
+const leastLane = 8
 
 /** A completion that waits for a row. */
 interface Waiting {
@@ -41,20 +53,9 @@ interface Prefix {
   remaining: number
 }
 
-/** A completion in progress. */
-interface Row {
-  request: number
-  index: number
-  random: RandomStream
-  promptLength: number
-  tokens: number[]
-  logprobs: number[]
-  entropies: number[]
-}
-
 export async function* sampleCompletions(
   model: Model,
-  program: CompiledProgram,
+  programs: DecodingPrograms,
   requests: readonly SampleRequest[],
   params: SampleParams,
   options: SamplerOptions,
@@ -68,11 +69,15 @@ export async function* sampleCompletions(
   const capacity = Math.max(...requests.map(({ prompt }) => prompt.length)) + params.maxTokens
   const affordable = Math.floor(options.cacheBytes / (capacity * bytesPerToken(model.config)))
   const rowLimit = Math.max(1, Math.min(options.maxRows, affordable, queue.length))
-  const cache = new Cache(model.config, rowLimit, capacity)
+  // Tables that all lanes read must not grow while one of them runs.
+  model.rotary.bindings(capacity)
+  const count = rowLimit >= options.lanes * leastLane ? options.lanes : 1
+  const lanes = Array.from({ length: count }, () => {
+    const program = count > 1 ? programs.single : programs.pooled
+    return new Lane(model, program, Math.ceil(rowLimit / count), capacity, params.temperature)
+  })
   const prefixes = new Map<number, Prefix>()
-  const rows: Row[] = []
   let queued = 0
-  let decoder: Decoder | undefined
 
   /** Draws a row's next token and says whether the completion has ended. */
   const advance = (row: Row, next: Next, place: number): StopReason | undefined => {
@@ -89,9 +94,12 @@ export async function* sampleCompletions(
   /** Gives free rows to waiting completions; those that end with their first token are returned. */
   const admit = (): SampledTokens[] => {
     const ended: SampledTokens[] = []
-    while (rows.length < rowLimit && queued < queue.length) {
+    while (queued < queue.length) {
+      const lane = lanes.reduce((least, other) => (other.rows.length < least.rows.length ? other : least))
+      if (lane.rows.length === lane.limit) break
       const { request, index } = queue[queued]!
-      if (!prefixes.has(request)) readPrompts(model, program, requests, queue, queued, params, prefixes)
+      if (!prefixes.has(request))
+        readPrompts(model, programs.pooled, requests, queue, queued, params, prefixes)
       queued++
       const prefix = prefixes.get(request)!
       const { prompt, seed } = requests[request]!
@@ -106,10 +114,7 @@ export async function* sampleCompletions(
       }
       const stop = advance(row, prefix.next, prefix.row)
       if (stop) ended.push(finish(row, stop))
-      else {
-        cache.copyRow(prefix.cache, prefix.row, rows.length, prompt.length)
-        rows.push(row)
-      }
+      else lane.add(row, prefix.cache, prefix.row)
       if (--prefix.remaining === 0) prefixes.delete(request)
     }
     return ended
@@ -118,30 +123,23 @@ export async function* sampleCompletions(
   try {
     for (;;) {
       yield* admit()
-      if (rows.length === 0) return
-      if (decoder?.rows !== rows.length) {
-        decoder?.release()
-        decoder = new Decoder(model, program, cache, rows.length, 1, params.temperature)
-      }
-      const next = decoder.step(
-        rows.map((row) => row.tokens.at(-1)!),
-        rows.map((row) => row.promptLength + row.tokens.length - 1),
-      )
-      const stops = rows.map((row, place) => advance(row, next, place))
-      for (let place = rows.length - 1; place >= 0; place--) {
-        const stop = stops[place]
-        if (!stop) continue
-        yield finish(rows[place]!, stop)
-        // The last row moves into the gap: rows of a batch stay contiguous. Rows behind `place` have not ended.
-        const last = rows.pop()!
-        if (place === rows.length) continue
-        rows[place] = last
-        cache.copyRow(cache, rows.length, place, last.promptLength + last.tokens.length - 1)
+      const busy = lanes.filter((lane) => lane.rows.length > 0)
+      if (busy.length === 0) return
+      // The first lane runs here, while the others run on threads of their own.
+      const aside = busy.slice(1).map((lane) => lane.step(true))
+      const nexts = [busy[0]!.step(false), ...aside]
+      for (const [i, lane] of busy.entries()) {
+        const next = await nexts[i]!
+        const stops = lane.rows.map((row, place) => advance(row, next, place))
+        for (let place = stops.length - 1; place >= 0; place--) {
+          const stop = stops[place]
+          if (stop) yield finish(lane.remove(place), stop)
+        }
       }
       await breathe()
     }
   } finally {
-    decoder?.release()
+    for (const lane of lanes) lane.release()
   }
 }
 
