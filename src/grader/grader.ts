@@ -1,4 +1,17 @@
 /** Decides whether an answer is right. */
+export interface GradeCase {
+  gold: string
+  /** Free text, or a bare answer, as `kind` says. */
+  prediction: string
+  /**
+   * `response`: the answer is taken from the text as the grader's `extract` setting says. `answer`: the text is the
+   * answer. @default 'response'
+   */
+  kind?: 'response' | 'answer'
+  /** Values of the choices A, B, C ... where the problem offers some: a letter then equals its value. */
+  choices?: string[]
+}
+
 export interface Verdict {
   equal: boolean
   /** What was taken from the prediction, null when nothing was. */
@@ -8,7 +21,7 @@ export interface Verdict {
 }
 
 export interface Grader {
-  /** Grades free-text predictions (the last balanced \boxed is taken) against gold answers; order is kept. Never throws for what an answer holds. */
-  grade(cases: { gold: string; prediction: string }[]): Promise<Verdict[]>
+  /** Grades predictions against gold answers; order is kept. Never throws for what an answer holds. */
+  grade(cases: GradeCase[]): Promise<Verdict[]>
   close(): Promise<void>
 }
