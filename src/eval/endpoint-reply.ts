@@ -1,0 +1,115 @@
+/** Reads what a server answers: choices of chats and of bare texts, thinking parts, token counts. */
+import { z } from 'zod'
+
+export interface Choice {
+  text: string
+  tokens: number
+  stop: 'stop' | 'length'
+}
+
+export interface Reply {
+  /** In the server's order; at least one. */
+  choices: Choice[]
+  /** False where the server reports no usage: `tokens` is then an estimate, a token for four characters. */
+  counted: boolean
+}
+
+/** The reply says that the server failed. `status` is the HTTP status that fits. */
+export class FailedReply extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+const part = z.looseObject({ type: z.string(), text: z.string().optional(), thinking: z.unknown() })
+const content = z.union([z.string(), z.array(part)]).nullish()
+const schema = z.looseObject({
+  choices: z
+    .array(
+      z.looseObject({
+        index: z.number().optional(),
+        message: z
+          .looseObject({
+            content,
+            reasoning_content: z.string().nullish(),
+            reasoning: z.string().nullish(),
+          })
+          .optional(),
+        text: z.string().optional(),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .min(1),
+  usage: z.looseObject({ completion_tokens: z.number().int().min(0) }).nullish(),
+})
+
+type RawChoice = z.infer<typeof schema>['choices'][number]
+
+/** Names that servers give to the token limit. */
+const truncated = ['length', 'max_tokens', 'model_length']
+
+/** Throws FailedReply where the reply is no completion: an error in the clothes of a success, or something else. */
+export function readReply(reply: unknown): Reply {
+  const failure = z.looseObject({ error: z.unknown() }).safeParse(reply)
+  if (failure.success && failure.data.error) throw failureOf(failure.data.error)
+  const parsed = schema.safeParse(reply)
+  if (!parsed.success) throw new FailedReply(502, `no completion: ${parsed.error.issues[0]!.message}`)
+  const choices = [...parsed.data.choices].sort((a, b) => (a.index ?? 0) - (b.index ?? 0))
+  const broken = choices.find(({ finish_reason }) => finish_reason === 'error' || finish_reason === 'abort')
+  if (broken) throw new FailedReply(502, `finish_reason ${broken.finish_reason}`)
+  const texts = choices.map(textOf)
+  const total = parsed.data.usage?.completion_tokens
+  const counts = total === undefined ? texts.map(({ length }) => Math.ceil(length / 4)) : split(total, texts)
+  return {
+    counted: total !== undefined,
+    choices: choices.map(({ finish_reason }, i) => ({
+      text: texts[i]!,
+      tokens: counts[i]!,
+      stop: truncated.includes(finish_reason ?? '') ? 'length' : 'stop',
+    })),
+  }
+}
+
+function failureOf(error: unknown): FailedReply {
+  const { code, message } = (typeof error === 'object' ? error : {}) as Record<string, unknown>
+  const status = typeof code === 'number' && code >= 400 && code < 600 ? code : 502
+  return new FailedReply(status, typeof message === 'string' ? message : JSON.stringify(error))
+}
+
+/** A thinking part that came in a field of its own goes in front, between the tags that local models write. */
+function textOf({ message, text, finish_reason }: RawChoice): string {
+  if (message === undefined) return text ?? ''
+  const parts =
+    typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : (message.content ?? [])
+  const said = parts.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join('')
+  const thought =
+    message.reasoning_content ||
+    message.reasoning ||
+    parts.map((part) => ('thinking' in part ? thinkingOf(part.thinking) : '')).join('')
+  if (thought === '') return said
+  const unfinished = said === '' && truncated.includes(finish_reason ?? '')
+  return `<think>\n${thought}${unfinished ? '' : `\n</think>\n\n${said}`}`
+}
+
+/** Plain text, or a list of text parts. */
+function thinkingOf(thinking: unknown): string {
+  if (typeof thinking === 'string') return thinking
+  if (!Array.isArray(thinking)) return ''
+  return thinking.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('')
+}
+
+/** Usage is a sum over choices: each is given its share by length of text, in whole tokens that add up to the sum. */
+function split(total: number, texts: string[]): number[] {
+  const weights = texts.map(({ length }) => length)
+  const all = weights.reduce((sum, weight) => sum + weight, 0)
+  let [seen, given] = [0, 0]
+  return weights.map((weight, i) => {
+    seen += all > 0 ? weight / all : 1 / weights.length
+    const share = (i === weights.length - 1 ? total : Math.round(total * seen)) - given
+    given += share
+    return share
+  })
+}
