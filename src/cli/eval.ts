@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { ConfigError } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import { type EvalProblem, type EvalReport, evaluate } from '../eval/evaluate.js'
+import { policyAnswerer } from '../eval/policy-answerer.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type ModelFlags, openModel } from './model.js'
 import { interval, percent } from './progress/format.js'
@@ -35,7 +36,7 @@ export async function evalCommand(
     for (const [i, problems] of sets.entries()) {
       for (const sampling of flags.temperature === 0 ? ['greedy'] : ['sampled', 'greedy']) {
         const greedy = sampling === 'greedy'
-        const { records: _, ...report } = await evaluate(model.policy, problems, {
+        const { records: _, ...report } = await evaluate(policyAnswerer(model.policy), problems, {
           grader,
           prompt: model.prompt,
           samples: greedy ? 1 : flags.samples,

@@ -1,4 +1,5 @@
 /** What an evaluation asks: a policy of an engine, or a service that speaks the OpenAI protocol. */
+import type { StopReason } from '../core/rollout.js'
 import type { ChatPrompt } from '../games/chat.js'
 
 /** A conversation, or a bare text to go on from (for base models). */
@@ -30,7 +31,8 @@ export interface Answer {
   index: number
   text: string
   tokens: number
-  stop: 'stop' | 'length'
+  /** `stop` also where a service does not tell its own end of text from a stop text. */
+  stop: StopReason
 }
 
 export interface Answerer {

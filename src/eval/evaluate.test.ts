@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fakeEngine } from '../../test/support/fake-engine.js'
 import { fakeParts } from '../../test/support/fake-parts.js'
 import { evaluate } from './evaluate.js'
+import { policyAnswerer } from './policy-answerer.js'
 
 const problems = Array.from({ length: 150 }, (_, i) => ({ problem: `${i}+1=?`, answer: `${(i + 1) % 10}` }))
 
@@ -11,7 +12,7 @@ async function measure(
   const parts = fakeParts()
   const policy = await fakeEngine().open({ model: '', seed: 3 })
   const steps: number[] = []
-  const report = await evaluate(policy, problems, {
+  const report = await evaluate(policyAnswerer(policy), problems, {
     grader: await parts.createGrader(),
     prompt: (problem) => ({ messages: [{ role: 'user', content: problem }] }),
     samples: 2,

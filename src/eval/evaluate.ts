@@ -1,9 +1,10 @@
-/** Accuracy of a policy on problems with known answers: pass@1 as the mean over samples, or greedy. */
+/** Accuracy of a policy on problems with known answers, kept in memory: what the yardsticks of a run need. */
 import { randomStream } from '../core/random.js'
-import { collect, type FrozenPolicy } from '../engine/engine.js'
-import { type ChatPrompt, encodePrompt } from '../games/chat.js'
+import type { ChatPrompt } from '../games/chat.js'
 import type { Grader } from '../grader/grader.js'
+import type { Answer, Answerer } from './answerer.js'
 import { accuracyInterval } from './interval.js'
+import { mapUnordered } from './unordered.js'
 
 export interface EvalProblem {
   problem: string
@@ -60,53 +61,52 @@ export interface EvalReport {
 /** Problems whose samples are in flight at once, so that progress and Ctrl-C come in steps. */
 const BATCH = 64
 
+/** Answers in grading at once: more would only wait in memory. */
+export const GRADING = 64
+
+/** Seed of the samples of a problem; `sample` is left out where all samples of the problem are one request. */
+export function problemSeed(seed: number, problem: number, sample = 0): number {
+  return randomStream(seed, 'eval', problem, ...(sample > 0 ? [sample] : [])).int(2 ** 31)
+}
+
 export async function evaluate(
-  policy: FrozenPolicy,
+  answerer: Answerer,
   problems: EvalProblem[],
   options: EvalOptions,
 ): Promise<EvalReport> {
   const records: EvalRecord[] = []
   for (let from = 0; from < problems.length; from += BATCH) {
     options.signal?.throwIfAborted()
-    const batch = problems.slice(from, from + BATCH)
-    records.push(...(await answer(policy, batch, from, options)))
+    records.push(...(await answerBatch(answerer, problems.slice(from, from + BATCH), from, options)))
     options.progress?.(Math.min(from + BATCH, problems.length), problems.length)
   }
   return summarise(records, problems.length, options)
 }
 
-async function answer(
-  policy: FrozenPolicy,
+async function answerBatch(
+  answerer: Answerer,
   problems: EvalProblem[],
   from: number,
-  options: EvalOptions,
+  { grader, prompt, samples, temperature, topP = 1, maxTokens, seed, signal }: EvalOptions,
 ): Promise<EvalRecord[]> {
-  const requests = problems.map(({ problem }, i) => {
-    const prompt = encodePrompt(policy.tokenizer, options.prompt(problem))
-    return { prompt, n: options.samples, seed: randomStream(options.seed, 'eval', from + i).int(2 ** 31) }
-  })
-  const params = {
-    maxTokens: options.maxTokens,
-    temperature: options.temperature,
-    topP: options.topP ?? 1,
-    topK: 0,
-    stop: [],
-  }
-  const rollouts = await collect(policy.sample(requests, params, options.signal))
-  const verdicts = await options.grader.grade(
-    rollouts.map((rollout) => ({ gold: problems[rollout.request]!.answer, prediction: rollout.text })),
-  )
-  return rollouts.map((rollout, i) => ({
-    problem: problems[rollout.request]!.problem,
-    answer: problems[rollout.request]!.answer,
-    sample: rollout.index,
-    text: rollout.text,
-    extracted: verdicts[i]!.extracted,
-    right: verdicts[i]!.equal,
-    reason: verdicts[i]!.reason,
-    tokens: rollout.tokens.length,
-    stop: rollout.stop,
+  const requests = problems.map(({ problem }, i) => ({
+    prompt: prompt(problem),
+    n: samples,
+    seed: problemSeed(seed, from + i),
   }))
+  const params = { maxTokens, temperature, topP, stop: [] }
+  const grade = async ({ request, index, text, tokens, stop }: Answer) => {
+    const { problem, answer } = problems[request]!
+    const [verdict] = await grader.grade([{ gold: answer, prediction: text }])
+    const { extracted, equal: right, reason } = verdict!
+    const record = { problem, answer, sample: index, text, extracted, right, reason, tokens, stop }
+    return { request, record }
+  }
+  const graded: Awaited<ReturnType<typeof grade>>[] = []
+  const ask = (ending: AbortSignal) => answerer.answer(requests, params, ending)
+  for await (const each of mapUnordered(ask, GRADING, grade, signal)) graded.push(each)
+  graded.sort((a, b) => a.request - b.request || a.record.sample - b.record.sample)
+  return graded.map(({ record }) => record)
 }
 
 function summarise(records: EvalRecord[], n: number, { samples, temperature }: EvalOptions): EvalReport {

@@ -1,5 +1,6 @@
 /** The yardsticks outside the game: accuracy on held-out problems, sampled and greedy. */
 import { type EvalRecord, type EvalReport, evaluate } from '../eval/evaluate.js'
+import { policyAnswerer } from '../eval/policy-answerer.js'
 import type { Emit } from './events.js'
 import type { Match } from './match.js'
 
@@ -19,7 +20,7 @@ export async function readAnchors(match: Match, signal: AbortSignal, emit: Emit)
     }
   const measure = async (sampling: AnchorReading['sampling']): Promise<AnchorReading> => ({
     sampling,
-    report: await evaluate(roles[role]!.policy, heldout.problems, {
+    report: await evaluate(policyAnswerer(roles[role]!.policy), heldout.problems, {
       grader,
       prompt,
       maxTokens,
