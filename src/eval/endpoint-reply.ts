@@ -24,26 +24,33 @@ export class FailedReply extends Error {
   }
 }
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional(), thinking: z.unknown() })
+const part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.unknown().optional(),
+})
 const content = z.union([z.string(), z.array(part)]).nullish()
 const schema = z.looseObject({
   choices: z
     .array(
       z.looseObject({
-        index: z.number().optional(),
+        index: z.number().nullish(),
         message: z
           .looseObject({
             content,
-            reasoning_content: z.string().nullish(),
-            reasoning: z.string().nullish(),
+            reasoning_content: z.string().nullish().catch(null),
+            reasoning: z.string().nullish().catch(null),
           })
           .optional(),
-        text: z.string().optional(),
+        text: z.string().nullish(),
         finish_reason: z.string().nullish(),
       }),
     )
     .min(1),
-  usage: z.looseObject({ completion_tokens: z.number().int().min(0) }).nullish(),
+  usage: z
+    .looseObject({ completion_tokens: z.number().int().min(0) })
+    .nullish()
+    .catch(null),
 })
 
 type RawChoice = z.infer<typeof schema>['choices'][number]
@@ -101,15 +108,13 @@ function thinkingOf(thinking: unknown): string {
   return thinking.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('')
 }
 
-/** Usage is a sum over choices: each is given its share by length of text, in whole tokens that add up to the sum. */
+/** Usage is a sum over choices: each gets its share by length of text, the largest remainders made whole. */
 function split(total: number, texts: string[]): number[] {
-  const weights = texts.map(({ length }) => length)
-  const all = weights.reduce((sum, weight) => sum + weight, 0)
-  let [seen, given] = [0, 0]
-  return weights.map((weight, i) => {
-    seen += all > 0 ? weight / all : 1 / weights.length
-    const share = (i === weights.length - 1 ? total : Math.round(total * seen)) - given
-    given += share
-    return share
-  })
+  const all = texts.reduce((sum, { length }) => sum + length, 0)
+  const exact = texts.map(({ length }) => total * (all > 0 ? length / all : 1 / texts.length))
+  const counts = exact.map(Math.floor)
+  const rest = total - counts.reduce((sum, count) => sum + count, 0)
+  const byRemainder = exact.map((share, i) => [share - counts[i]!, i] as const).sort(([a], [b]) => b - a)
+  for (const [, i] of byRemainder.slice(0, rest)) counts[i]!++
+  return counts
 }
