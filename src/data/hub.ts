@@ -29,7 +29,7 @@ export interface HubFiles {
 
 export interface HubOptions {
   /** Only what the cache holds is used. @default what HF_HUB_OFFLINE says */
-  offline?: boolean
+  offline?: boolean | undefined
   /** HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are read from here. @default process.env */
   env?: NodeJS.ProcessEnv
   signal?: AbortSignal
