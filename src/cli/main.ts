@@ -44,6 +44,19 @@ command('eval')
   .option('--json', 'print events as JSON, one a line')
   .action(async (benchmarks, options) => (await import('./eval.js')).evalCommand(benchmarks, options))
 
+command('contamination')
+  .description('look for the problems of a benchmark in knowledge or training texts')
+  .argument(
+    '<texts...>',
+    'files of texts (.jsonl, .json, .csv, .parquet, .txt, .md, .tex), or folders of them',
+  )
+  .requiredOption('--benchmark <name>', 'benchmark, or a JSONL file of {problem, answer}', path)
+  .option('--data <folder>', "folder that holds the benchmark's data (default: the Hub)", path)
+  .option('--n <n>', 'words of a run that counts as shared', wholeNumber(1), 13)
+  .option('--out <file>', 'file to write what was found of every problem to, as JSON', path)
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (texts, options) => (await import('./contamination.js')).contamination(texts, options))
+
 command('sample')
   .description('let a model answer a prompt')
   .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)', path)
@@ -88,7 +101,7 @@ function wholeNumber(least: number) {
 /** An empty path, as of a shell variable that is not set, would be the working folder. */
 function path(text: string): string {
   if (text !== '') return text
-  throw new InvalidArgumentError('It must be the path of a folder.')
+  throw new InvalidArgumentError('It must be the path of a file or folder.')
 }
 
 function decimal(text: string): number {

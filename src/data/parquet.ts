@@ -1,4 +1,4 @@
-/** One column of a Parquet file, row group by row group. The reader is loaded when it is first needed. */
+/** Columns of a Parquet file, row group by row group. The reader is loaded when it is first needed. */
 import { DataError, messageOf } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import { unreadable } from './jsonl.js'
@@ -8,20 +8,9 @@ import { unreadable } from './jsonl.js'
  * Throws DataError where the file is no Parquet file, is damaged or has no such column.
  */
 export async function* readParquetColumn(path: string, column: string): AsyncGenerator<unknown> {
-  const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import(
-    'hyparquet'
-  )
+  const { parquetReadObjects } = await import('hyparquet')
   const { compressors } = await import('hyparquet-compressors')
-  const file = await asyncBufferFromFile(path).catch((cause) => {
-    throw unreadable(path, cause)
-  })
-  const metadata = await parquetMetadataAsync(file).catch((cause) => {
-    throw new DataError(`${path} is not a Parquet file: ${messageOf(cause)}.`, {
-      hint: 'Fetch the file again; a Git LFS pointer or a saved web page are often mistaken for it.',
-      cause,
-    })
-  })
-  const columns = parquetSchema(metadata).children.map((child) => child.element.name)
+  const { file, metadata, columns } = await openParquet(path)
   if (!columns.includes(column)) throw noColumn(path, column, columns)
   let rowStart = 0
   for (const group of metadata.row_groups) {
@@ -36,6 +25,25 @@ export async function* readParquetColumn(path: string, column: string): AsyncGen
     for (const row of rows) yield row[column]
     rowStart = rowEnd
   }
+}
+
+/** Names of the top-level columns. Throws as `readParquetColumn` does. */
+export async function parquetColumns(path: string): Promise<string[]> {
+  return (await openParquet(path)).columns
+}
+
+async function openParquet(path: string) {
+  const { asyncBufferFromFile, parquetMetadataAsync, parquetSchema } = await import('hyparquet')
+  const file = await asyncBufferFromFile(path).catch((cause) => {
+    throw unreadable(path, cause)
+  })
+  const metadata = await parquetMetadataAsync(file).catch((cause) => {
+    throw new DataError(`${path} is not a Parquet file: ${messageOf(cause)}.`, {
+      hint: 'Fetch the file again; a Git LFS pointer or a saved web page are often mistaken for it.',
+      cause,
+    })
+  })
+  return { file, metadata, columns: parquetSchema(metadata).children.map((child) => child.element.name) }
 }
 
 function noColumn(path: string, column: string, columns: string[]): DataError {

@@ -1,0 +1,107 @@
+/** sparring contamination: what knowledge or training texts share with a benchmark. */
+import { writeFile } from 'node:fs/promises'
+import { ConfigError, messageOf } from '../core/errors.js'
+import { loadBenchmark } from '../eval/benchmarks/load.js'
+import { benchmarks } from '../eval/benchmarks/registry.js'
+import {
+  ContaminationIndex,
+  type ContaminationSummary,
+  type Overlap,
+  type Place,
+} from '../eval/contamination.js'
+import { readTexts, textFiles } from '../eval/contamination-texts.js'
+import { parts } from '../runs/parts.js'
+
+export interface ContaminationFlags {
+  benchmark: string
+  data?: string
+  n: number
+  json?: boolean
+  out?: string
+}
+
+/** Problems listed on a terminal; the rest is in --json and --out. */
+const LISTED = 20
+
+/** Pieces of text between two lines of progress. */
+const STEP = 2000
+
+export async function contamination(texts: string[], flags: ContaminationFlags): Promise<void> {
+  const started = performance.now()
+  const files = (await Promise.all(texts.map(textFiles))).flat()
+  const { heldoutProblems } = parts
+  const benchmark = await loadBenchmark(flags.benchmark, { data: flags.data, heldoutProblems })
+  const asked = benchmarks.find(({ name }) => name === benchmark.name)?.ask?.split('{problem}') ?? []
+  const problems = benchmark.problems.map(({ id, problem }) => ({ id, problem: bare(problem, asked) }))
+  const index = new ContaminationIndex(problems, flags.n)
+  for (const path of files) {
+    let pieces = 0
+    for await (const piece of readTexts(path)) {
+      index.add(piece)
+      if (++pieces % STEP === 0) showProgress(where(piece.place))
+    }
+  }
+  showProgress('')
+  const overlaps = index.overlaps()
+  const found = overlaps
+    .filter(({ found }) => found > 0)
+    .sort((a, b) => b.share - a.share || b.longest - a.longest)
+  const summary = { benchmark: benchmark.name, files, ...index.summary() }
+  const written = (overlap: Overlap) => (benchmark.restricted ? { ...overlap, stretch: undefined } : overlap)
+  if (flags.out !== undefined) await save(flags.out, { ...summary, overlaps: overlaps.map(written) })
+  const seconds = (performance.now() - started) / 1000
+  if (flags.json) {
+    for (const overlap of found) say({ event: 'overlap', ...written(overlap) })
+    say({ event: 'summary', ...summary, seconds })
+  } else {
+    process.stdout.write(`${[...describe(summary), ...found.slice(0, LISTED).map(line)].join('\n')}\n`)
+    if (found.length > LISTED) {
+      process.stdout.write(`... and ${found.length - LISTED} more: --out FILE writes all of them\n`)
+    }
+  }
+}
+
+/** A problem without the wanted form that an evaluation says around it: no text of others holds that. */
+function bare(problem: string, [before = '', after = '']: string[]): string {
+  const fits = problem.startsWith(before) && problem.endsWith(after)
+  return fits ? problem.slice(before.length, problem.length - after.length) : problem
+}
+
+function describe(summary: ContaminationSummary & { benchmark: string; files: string[] }): string[] {
+  const { benchmark, files, problems, n, texts, words, any, half, whole, short, shortFound } = summary
+  const count = (value: number) => value.toLocaleString('en')
+  const of = files.length === 1 ? files[0] : `${files.length} files`
+  return [
+    `${benchmark}: ${problems} problems beside ${count(texts)} texts of ${count(words)} words (${of}), runs of ${n} words`,
+    `${any} problems share a run with a text, ${half} at least half of their runs, ${whole} all of them`,
+    ...(short > 0 ? [`${short} problems are shorter than a run; ${shortFound} of them are found whole`] : []),
+  ]
+}
+
+function line({ id, share, longest, words, stretch, place }: Overlap): string {
+  const shown = stretch.length > 100 ? `${stretch.slice(0, 100)}...` : stretch
+  return `${share.toFixed(2)}  ${longest} of ${words} words  ${id}  ${where(place!)}\n      ${shown}`
+}
+
+function where({ path, record, line, id }: Place): string {
+  const at = line === undefined ? `record ${record}` : `line ${line}`
+  return `${path}, ${at}${id === undefined ? '' : ` (${id})`}`
+}
+
+async function save(path: string, report: object): Promise<void> {
+  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`).catch((cause) => {
+    throw new ConfigError(`${path} cannot be written: ${messageOf(cause)}.`, {
+      hint: 'Name a file in a folder that exists and may be written to.',
+      cause,
+    })
+  })
+}
+
+function say(event: object): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`)
+}
+
+/** One line on a terminal, written over and over. */
+function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+}
