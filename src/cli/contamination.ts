@@ -30,7 +30,9 @@ export async function contamination(texts: string[], flags: ContaminationFlags):
   const started = performance.now()
   const files = (await Promise.all(texts.map(textFiles))).flat()
   const { heldoutProblems } = parts
-  const benchmark = await loadBenchmark(flags.benchmark, { data: flags.data, heldoutProblems })
+  const note = (text: string) => process.stderr.write(`${text}\n`)
+  const benchmark = await loadBenchmark(flags.benchmark, { data: flags.data, heldoutProblems, note })
+  benchmark.notes.forEach(note)
   const asked = benchmarks.find(({ name }) => name === benchmark.name)?.ask?.split('{problem}') ?? []
   const problems = benchmark.problems.map(({ id, problem }) => ({ id, problem: bare(problem, asked) }))
   const index = new ContaminationIndex(problems, flags.n)
@@ -85,7 +87,8 @@ function line({ id, share, longest, words, stretch, place }: Overlap): string {
 
 function where({ path, record, line, id }: Place): string {
   const at = line === undefined ? `record ${record}` : `line ${line}`
-  return `${path}, ${at}${id === undefined ? '' : ` (${id})`}`
+  // An id comes from a file: control characters would reach the terminal as commands.
+  return `${path}, ${at}${id === undefined ? '' : ` (${id})`}`.replace(/\p{Cc}/gu, ' ')
 }
 
 async function save(path: string, report: object): Promise<void> {
