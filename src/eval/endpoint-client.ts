@@ -3,8 +3,8 @@
  * clearly what will not.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
-import { messageOf, ServiceError } from '../core/errors.js'
+import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { ConfigError, messageOf, ServiceError } from '../core/errors.js'
 import { type Findings, isPassing, Refused, refusal, type Target, words } from './endpoint-failure.js'
 
 export interface ClientOptions {
@@ -56,12 +56,7 @@ export class EndpointClient {
     readonly key: string | undefined,
     readonly options: ClientOptions,
   ) {
-    const env = process.env.no_proxy ?? process.env.NO_PROXY
-    this.#agent = new EnvHttpProxyAgent({
-      headersTimeout: options.timeoutMs,
-      bodyTimeout: options.timeoutMs,
-      noProxy: [env, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(','),
-    })
+    this.#agent = openAgent(options.timeoutMs)
   }
 
   /**
@@ -71,15 +66,14 @@ export class EndpointClient {
   async post<T>(path: string, body: unknown, read: (reply: unknown) => T, patience: Patience): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
+        const pause = this.#resumeAt - performance.now()
+        if (pause > 0) await rest(pause, patience, new Transient('it asked for a pause'))
         return read(await this.#send('POST', path, body, patience.signal))
       } catch (error) {
         patience.signal.throwIfAborted()
         if (!(error instanceof Transient)) throw error
         if (tries > this.options.retries || patience.retrySignal.aborted) throw this.#exhausted(error, tries)
-        await this.#wait(error, tries, patience).catch(() => {
-          patience.signal.throwIfAborted()
-          throw this.#exhausted(error, tries)
-        })
+        await this.#backOff(error, tries, patience)
       }
     }
   }
@@ -95,19 +89,18 @@ export class EndpointClient {
     return this.#agent.close()
   }
 
-  async #wait(error: Transient, tries: number, { retrySignal }: Patience): Promise<void> {
+  async #backOff(error: Transient, tries: number, patience: Patience): Promise<void> {
     const most = Math.min(LONGEST_BACKOFF, this.options.backoffMs * 2 ** (tries - 1))
-    const backoff = most * (0.5 + Math.random() / 2)
     const asked = Math.min(LONGEST_RETRY_AFTER, error.waitMs ?? 0)
     this.#resumeAt = Math.max(this.#resumeAt, performance.now() + asked)
-    const seconds = ((asked + backoff) / 1000).toFixed(1)
-    this.options.warn(`${this.target.url}: ${error.message}; trying again in ${seconds} s.`)
-    await sleep(asked + backoff, undefined, { signal: retrySignal })
+    const wait = asked + most * (0.5 + Math.random() / 2)
+    this.options.warn(`${this.target.url}: ${error.message}; trying again in ${(wait / 1000).toFixed(1)} s.`)
+    await rest(wait, patience, error).catch((cause) => {
+      throw cause === error ? this.#exhausted(error, tries) : cause
+    })
   }
 
   async #send(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<unknown> {
-    const pause = this.#resumeAt - performance.now()
-    if (pause > 0) await sleep(pause, undefined, { signal })
     const { statusCode, headers, text } = await this.#exchange(method, path, body, signal)
     if (statusCode >= 300 && statusCode < 400) throw new Refused(statusCode, String(headers.location ?? ''))
     if (statusCode >= 400) {
@@ -178,6 +171,45 @@ export class EndpointClient {
       retryable: true,
     })
   }
+}
+
+/** A proxy that hangs up fails the request: undici would go on connecting for ever. */
+class ProxyPool extends Pool {
+  override async connect(options: Dispatcher.ConnectOptions): Promise<never> {
+    return (super.connect(options) as Promise<never>).catch((cause) => {
+      throw new Error(`the proxy fails: ${messageOf(cause)}`, { cause })
+    })
+  }
+}
+
+/** Obeys http_proxy, https_proxy and no_proxy; this machine is asked directly. */
+function openAgent(timeoutMs: number): Dispatcher {
+  const { no_proxy, NO_PROXY } = process.env
+  const noProxy = [no_proxy ?? NO_PROXY, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',')
+  try {
+    return new EnvHttpProxyAgent({
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      noProxy,
+      clientFactory: (origin, options) => new ProxyPool(origin, options as Pool.Options),
+    })
+  } catch (cause) {
+    throw new ConfigError(
+      `The proxy that http_proxy or https_proxy names cannot be used: ${messageOf(cause)}.`,
+      {
+        hint: 'Give it as http://HOST:PORT, or unset the variable.',
+        cause,
+      },
+    )
+  }
+}
+
+/** Throws `otherwise` where no more tries are wanted before the time is over. */
+async function rest(ms: number, { signal, retrySignal }: Patience, otherwise: Transient): Promise<void> {
+  await sleep(ms, undefined, { signal: retrySignal }).catch(() => {
+    signal.throwIfAborted()
+    throw otherwise
+  })
 }
 
 function isPage(text: string): boolean {

@@ -1,5 +1,7 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Fault, openAiServer, type ServerScript, tokensOf } from '../../test/support/openai-server.js'
 import { randomStream } from '../core/random.js'
 import type { Answer, AnswerParams, AnswerRequest } from './answerer.js'
@@ -111,6 +113,46 @@ describe('openEndpoint', () => {
     const asked = endpoint(server.url)
     expect((await answersOf(asked, [request('Q')]))[0]!.tokens).toBe(2)
     expect(asked.notes).toEqual([expect.stringContaining('estimated')])
+  })
+
+  describe('where a proxy is set', () => {
+    /** Leads every tunnel to the server, or hangs up. */
+    async function proxy(to?: string): Promise<string> {
+      const server = createServer().on('connect', (_, socket: Socket) => {
+        if (to === undefined) return socket.destroy()
+        const tunnel = connect(Number(new URL(to).port), '127.0.0.1', () => {
+          socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+          socket.pipe(tunnel).pipe(socket)
+        })
+        for (const end of [socket, tunnel]) end.on('error', () => {})
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => {
+        server.close()
+      })
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    }
+
+    it('asks through it, and this machine directly', async () => {
+      const server = await openAiServer({ answer: bySeed })
+      for (const [address, url] of [
+        [await proxy(server.url), 'http://service.invalid/v1'],
+        ['http://127.0.0.1:9', server.url],
+      ]) {
+        vi.stubEnv('http_proxy', address)
+        const asked = endpoint(url!, { retries: 0 })
+        expect(await answersOf(asked, [request('Q')])).toHaveLength(1)
+        await asked.close()
+      }
+    })
+
+    it('fails where it hangs up, and needs an address', async () => {
+      vi.stubEnv('http_proxy', await proxy())
+      const error = await errorOf(endpoint('http://service.invalid/v1', { retries: 0 }))
+      expect(error.message).toMatch(/failed once: the proxy fails: .*\.$/)
+      vi.stubEnv('http_proxy', 'http://127.0.0.1:9/path')
+      expect(() => endpoint('http://service.invalid/v1')).toThrow(/^The proxy that http_proxy or https_proxy/)
+    })
   })
 
   it('keeps to its limit of requests under way and uses it', async () => {
@@ -286,6 +328,21 @@ describe('a server that fails for now', () => {
       }),
       { numRuns: 4, seed: 3 },
     )
+  })
+
+  it('keeps none waiting for a pause once another request has failed for good', async () => {
+    const server = await openAiServer({
+      answer: bySeed,
+      fault: (i) => {
+        if (i === 0) return { kind: 'slow', ms: 100 }
+        return { kind: 'status', status: 429, headers: { 'retry-after': '200' } }
+      },
+      refuses: { max_tokens: 'No such thing.' },
+    })
+    const started = performance.now()
+    const error = await errorOf(endpoint(server.url, { concurrency: 4 }), Array(9).fill(request('Q')))
+    expect(error.message).toContain('No such thing')
+    expect(performance.now() - started).toBeLessThan(2000)
   })
 
   it('costs no answer that was given: those under way are yielded before the error', async () => {
