@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { GraderError } from '../core/errors.js'
+import type { Finding } from './grade.js'
 import type { Question, Reply } from './grade-worker.js'
 
 /** Time a fresh process has until it says that it is ready, milliseconds. */
@@ -10,7 +11,7 @@ const START_ATTEMPTS = 3
 /** Memory of the process beyond which it dies, megabytes. */
 const MEMORY_LIMIT = 256
 
-export type Outcome = 'equal' | 'different' | 'timeout' | 'error'
+export type Outcome = Finding | 'timeout' | 'error'
 
 /** A grading process that is started when it is first needed, killed at the deadline and replaced when it died. */
 export class GradeChild {
@@ -33,7 +34,7 @@ export class GradeChild {
       const child = await this.#ready()
       child.send(question, () => {})
       const reply = await nextReply(child, this.#deadlineMs)
-      if (typeof reply === 'object') return reply.equal ? 'equal' : 'different'
+      if (typeof reply === 'object') return reply
       await this.#kill()
       if (reply === 'deadline') return 'timeout'
     }

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { projectRoot } from '../core/paths.js'
 import { isEquivalent } from './equivalence.js'
-import { lastBoxed } from './extract.js'
-import { normalise } from './normalise.js'
+import { judge } from './grade.js'
+import { readAnswer } from './notation/read.js'
 
 describe('isEquivalent', () => {
   it.each([
@@ -56,32 +56,24 @@ describe('isEquivalent', () => {
   })
 
   it.each([
-    ['7', '3+4'],
-    ['12', '3*4'],
-    ['4', '2^2'],
     ['0.33', '\\frac{1}{3}'],
     ['9007199254740993', '9007199254740992'],
     ['1234', '12,34'],
     ['1000', '1,00,0'],
-    ['25', '25%'],
-    ['0.25', '25\\%'],
     ['5', '-5'],
     ['1 2', '12'],
     ['1.5', '1 .5'],
     ['21/2', '2 1/2'],
-    ['17', '\\frac1234'],
     ['2\\frac{5}{4}', '13/4'],
     ['1/0', '2/0'],
     ['(0,9)', '[0,9)'],
     ['(1,2]', '[1,2)'],
-    ['(1,2)', '1,2'],
     ['(1,2)', '(2,1)'],
     ['1,2,3', '1,2'],
     ['357', '3,5,7'],
     ['01', '0,1'],
     ['1234', '1, 234'],
     ['\\{1,2\\}', '\\{1,3\\}'],
-    ['{1}', '1'],
     ['x', 'X'],
     ['1', '1e500'],
     ['1', '10^{10^{10}}'],
@@ -142,7 +134,7 @@ describe('isEquivalent', () => {
     fc.assert(
       fc.property(noise, noise, (a, b) => {
         expect(isEquivalent(a, b)).toBe(isEquivalent(b, a))
-        expect(isEquivalent(a, a)).toBe(normalise(a) !== '')
+        expect(isEquivalent(a, a)).toBe(readAnswer(a) !== undefined)
       }),
       { numRuns: 1000 },
     )
@@ -186,10 +178,7 @@ describe.skipIf(!existsSync(cases))(`collected cases (skipped where ${cases} is 
       .split('\n')
       .map((line): Case => JSON.parse(line))
       .filter((each) => !each.disputed)
-      .map((each) => {
-        const answer = each.kind === 'response' ? lastBoxed(each.prediction) : each.prediction
-        return { ...each, got: answer !== undefined && isEquivalent(each.gold, answer) }
-      })
+      .map((each) => ({ ...each, got: judge(each).equal }))
 
   it('are never wrongly called equal', () => {
     const wrong = verdicts().filter((each) => each.got && !each.equal)

@@ -1,72 +1,81 @@
 /**
- * Whether two short answers state the same value. Strict: a wrong "equal" teaches a model to cheat, a wrong "different"
- * costs one sample. The work grows linearly with the text, so nothing an answer holds can hang it.
+ * Whether two short answers state the same. Strict: a wrong "equal" teaches a model to cheat, a wrong "different" costs
+ * one sample.
  */
-import { normalise } from './normalise.js'
-import { canonicalNumber } from './number.js'
+import { equalAnswers } from './answers/compare.js'
+import { isLiteral } from './answers/literal.js'
+import { choiceLabel } from './extract/choice.js'
+import { type Answer, readAnswer } from './notation/read.js'
 
-/** Texts beyond this length, and lists nested deeper than this, are compared as normalised text only. */
-const MAX_LENGTH = 10_000
-const MAX_DEPTH = 8
-
-/**
- * Equal after normalisation, or equal as exact rationals, or lists of such: in order in (), [] or without brackets, as
- * sets in {}. Brackets must match, an expression is not its value (`3+4` is not `7`), letters keep their case, and an
- * empty answer equals nothing.
- */
-export function isEquivalent(gold: string, prediction: string): boolean {
-  const a = normalise(gold)
-  const b = normalise(prediction)
-  if (a === '' || b === '') return false
-  if (a === b) return true
-  return a.length <= MAX_LENGTH && b.length <= MAX_LENGTH && keyOf(a, 0) === keyOf(b, 0)
+export interface EquivalenceOptions {
+  /**
+   * Relative difference allowed where one side is a plain decimal and the other is no decimal that ends. Two decimals
+   * have to be the same number. @default 1e-6
+   */
+  tolerance?: number
+  /** Whether 3 + 4 is an answer where the gold answer is the numeral 7. @default 'accept' */
+  unevaluated?: 'accept' | 'refuse'
+  /** Values of the choices A, B, C ... A letter then equals its value. */
+  choices?: readonly string[]
 }
 
-/** A text that two answers share exactly when they are equal. The first letter keeps the kinds of answers apart. */
-function keyOf(text: string, depth: number): string {
-  const number = canonicalNumber(text)
-  if (number !== undefined) return `n${number}`
-  if (depth > MAX_DEPTH) return `t${text}`
-  const { open, inside, close } = unwrap(text)
-  const parts = splitList(inside)
-  if (open === '(' && close === ')' && parts.length === 1) return keyOf(inside, depth + 1)
-  if (open === '' && parts.length === 1) return `t${text}`
-  const keys = parts.map((part) => keyOf(part.trim(), depth + 1))
-  if (keys.includes('t')) return `t${text}`
-  const isSet = open === '{'
-  return `l${JSON.stringify([open, isSet ? [...new Set(keys)].sort() : keys, close])}`
+export const TOLERANCE = 1e-6
+
+/** False where either is empty or nothing can be made of it. Rules and open choices: docs/grader.md. */
+export function isEquivalent(gold: string, prediction: string, options: EquivalenceOptions = {}): boolean {
+  const a = readAnswer(gold)
+  const b = readAnswer(prediction)
+  return a !== undefined && b !== undefined && sameAnswer(a, b, options)
 }
 
-const opening = ['(', '[', '{']
-const closing = [')', ']', '}']
-
-/** Takes off brackets that open and close the whole text; `(0,1]` counts. Escaped braces are braces of a set. */
-function unwrap(text: string): { open: string; inside: string; close: string } {
-  const bare = { open: '', inside: text, close: '' }
-  const escaped = text.startsWith('\\{') && text.endsWith('\\}')
-  const whole = escaped ? `${text.slice(1, -2)}}` : text
-  if (!opening.includes(whole[0]!) || !closing.includes(whole.at(-1)!)) return bare
-  let depth = 0
-  for (let i = 0; i < whole.length; i++) {
-    if (opening.includes(whole[i]!)) depth++
-    else if (closing.includes(whole[i]!)) depth--
-    if (depth === 0 && i < whole.length - 1) return bare
+/** `isEquivalent` of answers that were read before. */
+export function sameAnswer(gold: Answer, prediction: Answer, options: EquivalenceOptions): boolean {
+  const { tolerance = TOLERANCE, unevaluated = 'accept', choices } = options
+  if (gold.text === prediction.text) return true
+  const byChoice = sameChoice(gold.text, prediction.text, choices, (x, y) =>
+    isEquivalent(x, y, { tolerance }),
+  )
+  if (byChoice !== undefined) return byChoice
+  if (gold.words !== '' && prediction.words !== '') {
+    if (gold.isProse && prediction.isProse) return gold.words === prediction.words
+    if (gold.words === prediction.words && gold.words.length > 1) return true
   }
-  return depth === 0 ? { open: whole[0]!, inside: whole.slice(1, -1), close: whole.at(-1)! } : bare
+  const times = [gold, prediction].map(({ readings }) => readings.find(({ kind }) => kind === 'time'))
+  if (times[0]?.kind === 'time' && times[1]?.kind === 'time') return times[0].seconds === times[1].seconds
+  return gold.readings.some((x) =>
+    prediction.readings.some(
+      (y) => (unevaluated === 'accept' || !isLiteral(x) || isLiteral(y)) && equalAnswers(x, y, tolerance),
+    ),
+  )
 }
 
-/** Parts between the commas that stand in no brackets. */
-function splitList(text: string): string[] {
-  const parts: string[] = []
-  let depth = 0
-  let start = 0
-  for (let i = 0; i < text.length; i++) {
-    if (opening.includes(text[i]!)) depth++
-    else if (closing.includes(text[i]!)) depth--
-    else if (text[i] === ',' && depth === 0) {
-      parts.push(text.slice(start, i))
-      start = i + 1
-    }
+/** Undefined where neither answer is a letter of a choice. */
+function sameChoice(
+  gold: string,
+  prediction: string,
+  choices: readonly string[] | undefined,
+  equal: (a: string, b: string) => boolean,
+): boolean | undefined {
+  const [a, b] = [choiceLabel(gold), choiceLabel(prediction)]
+  if (choices !== undefined) {
+    const value = (label: string | undefined, text: string) =>
+      label === undefined ? text : (choices[label.charCodeAt(0) - 65] ?? text)
+    if (a !== undefined && b !== undefined) return a === b
+    if (a === undefined && b === undefined) return undefined
+    return equal(value(a, gold), value(b, prediction))
   }
-  return [...parts, text.slice(start)]
+  if (a === undefined || b === undefined) return undefined
+  const alone = [gold, prediction].map((text) => /^\W*(?:text\w*)?\W*[A-Ja-j]\W*$/.test(text))
+  if (!alone[0] && !alone[1]) return undefined
+  if (alone[0] && alone[1])
+    return upper(gold) || upper(prediction) ? a === b && !isVariable(gold, prediction) : undefined
+  return a === b
+}
+
+const upper = (text: string) => /[A-J]/.test(text.replace(/\\\w+/g, ''))
+
+/** Letters beyond E are variables as often as choices: X is not x, but C is c. */
+function isVariable(gold: string, prediction: string): boolean {
+  const letter = (text: string) => text.replace(/\\\w+|\W/g, '')
+  return letter(gold) !== letter(prediction) && !/^[A-E]$/.test(letter(gold).toUpperCase())
 }

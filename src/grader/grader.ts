@@ -1,4 +1,6 @@
 /** Decides whether an answer is right. */
+import type { Extraction } from './extract/index.js'
+
 export interface GradeCase {
   gold: string
   /** Free text, or a bare answer, as `kind` says. */
@@ -16,6 +18,8 @@ export interface Verdict {
   equal: boolean
   /** What was taken from the prediction, null when nothing was. */
   extracted: string | null
+  /** What told the answer: a box, a tag, a phrase ...; see `Extraction`. */
+  from?: Extraction['from']
   reason: 'equal' | 'different' | 'no_answer' | 'unparsable_gold' | 'timeout' | 'error'
   ms: number
 }

@@ -1,4 +1,5 @@
 export { isEquivalent } from './equivalence.js'
-export { lastBoxed } from './extract.js'
+export { lastBoxed } from './extract/boxed.js'
+export { extractAnswer } from './extract/index.js'
 export type { Grader, Verdict } from './grader.js'
 export { createGrader, type GraderOptions } from './pool.js'

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { GraderError } from '../core/errors.js'
 import { GradeChild, type Outcome } from './child.js'
 import { isEquivalent } from './equivalence.js'
-import { lastBoxed } from './extract.js'
-import type { Grader, Verdict } from './grader.js'
-import { normalise } from './normalise.js'
+import { lastBoxed } from './extract/boxed.js'
+import type { GradeSettings } from './grade.js'
+import type { GradeCase, Grader, Verdict } from './grader.js'
 
-export interface GraderOptions {
+export interface GraderOptions extends GradeSettings {
   /** Processes that compare at the same time; started when first needed. @default 2 */
   workers?: number
   /** Time one comparison has before its process is killed and it counts as not equal, milliseconds. @default 5000 */
@@ -19,21 +19,22 @@ export interface GraderOptions {
 const plainNumeral = /^ {0,4}[-+]?[\d,]{1,40}(?:\.\d{1,40})? {0,4}$/
 
 /**
- * A grader that cannot hang: what is more than two plain numerals is compared in processes that are killed at the
+ * A grader that cannot hang: what is more than two plain numerals is graded in processes that are killed at the
  * deadline. Verdicts do not depend on how many processes there are.
  */
 export function createGrader(options: GraderOptions = {}): Grader {
-  const { workers = 2, deadlineMs = 5000, workerPath = ownWorker() } = options
+  const { workers = 2, deadlineMs = 5000, workerPath = ownWorker(), ...settings } = options
   const children = Array.from({ length: workers }, () => new GradeChild(workerPath, deadlineMs))
   const idle = [...children]
   const waiting: ((child: GradeChild) => void)[] = []
+  const boxOnly = settings.extract?.join() === 'last_box'
   let closed = false
 
-  async function ask(gold: string, answer: string): Promise<{ outcome: Outcome; ms: number }> {
+  async function ask(question: GradeCase): Promise<{ outcome: Outcome; ms: number }> {
     const child = idle.pop() ?? (await new Promise<GradeChild>((resolve) => waiting.push(resolve)))
     const began = performance.now()
     try {
-      return { outcome: await child.ask({ gold, answer }), ms: performance.now() - began }
+      return { outcome: await child.ask({ ...question, settings }), ms: performance.now() - began }
     } finally {
       const next = waiting.shift()
       if (next) next(child)
@@ -41,17 +42,16 @@ export function createGrader(options: GraderOptions = {}): Grader {
     }
   }
 
-  async function gradeOne({ gold, prediction }: { gold: string; prediction: string }): Promise<Verdict> {
-    const extracted = lastBoxed(prediction)?.trim() || null
-    const refused = { equal: false, extracted, ms: 0 }
-    if (extracted === null) return { ...refused, reason: 'no_answer' }
-    if (normalise(gold) === '') return { ...refused, reason: 'unparsable_gold' }
-    if (plainNumeral.test(gold) && plainNumeral.test(extracted)) {
-      const equal = isEquivalent(gold, extracted)
-      return { equal, extracted, reason: equal ? 'equal' : 'different', ms: 0 }
+  async function gradeOne(question: GradeCase): Promise<Verdict> {
+    const boxed = boxOnly && question.kind !== 'answer' ? lastBoxed(question.prediction)?.trim() : undefined
+    if (boxed !== undefined && plainNumeral.test(question.gold) && plainNumeral.test(boxed)) {
+      const equal = isEquivalent(question.gold, boxed)
+      return { equal, extracted: boxed, from: 'last_box', reason: equal ? 'equal' : 'different', ms: 0 }
     }
-    const { outcome, ms } = await ask(gold, extracted)
-    return { equal: outcome === 'equal', extracted, reason: outcome, ms }
+    const { outcome, ms } = await ask(question)
+    return typeof outcome === 'object'
+      ? { ...outcome, ms }
+      : { equal: false, extracted: boxed ?? null, reason: outcome, ms }
   }
 
   return {

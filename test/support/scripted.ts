@@ -11,7 +11,7 @@ import type {
   Tokenizer,
 } from '../../src/engine/engine.js'
 import type { GameContext, Role, World } from '../../src/games/game.js'
-import { lastBoxed } from '../../src/grader/extract.js'
+import { lastBoxed } from '../../src/grader/extract/boxed.js'
 import type { Grader } from '../../src/grader/grader.js'
 
 const START = '\ue000'

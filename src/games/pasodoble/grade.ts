@@ -1,5 +1,5 @@
 /** The solver's rewards: every answer of a round compared in one call to the grader. */
-import { lastBoxed } from '../../grader/extract.js'
+import { lastBoxed } from '../../grader/extract/boxed.js'
 import type { Verdict } from '../../grader/grader.js'
 import type { GameContext } from '../game.js'
 import type { Config } from './config.js'

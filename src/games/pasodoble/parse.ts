@@ -1,5 +1,5 @@
 /** What a proposer's completion holds: the question and the proposer's own answer. */
-import { lastBoxed } from '../../grader/extract.js'
+import { lastBoxed } from '../../grader/extract/boxed.js'
 
 export interface ProposalParts {
   /** q: the statement, trimmed; empty where there is none. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lastBoxed } from './extract.js'
+import { lastBoxed } from './boxed.js'
 
 describe('lastBoxed', () => {
   it.each([

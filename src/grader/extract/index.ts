@@ -1,0 +1,115 @@
+/** Takes the answer out of free text. */
+import { boxedAnswer, lastBoxed } from './boxed.js'
+import { choiceIn, firstChoice } from './choice.js'
+import { answerIn, type Found } from './clause.js'
+
+/**
+ * Ways to find an answer. `answer_tag`: `<answer>...</answer>`. `boxed`: the box, or list of boxes, that ends the text.
+ * `last_box`: the last box alone. `hashes`: after the last ####. `phrase`: after the last "answer is" and the like.
+ * `final`: the whole text, its last formula or its last number.
+ */
+export const methods = ['answer_tag', 'boxed', 'last_box', 'hashes', 'phrase', 'final'] as const
+export type Method = (typeof methods)[number]
+
+export const defaultMethods: readonly Method[] = ['answer_tag', 'boxed', 'hashes', 'phrase', 'final']
+
+export interface Extraction {
+  text: string
+  /** What told it: a method, for `final` and sentences what was taken there, or `choice` for a letter. */
+  from: Exclude<Method, 'final'> | Found['from'] | 'choice'
+}
+
+export interface ExtractionOptions {
+  /** Tried in this order. @default defaultMethods */
+  extract?: readonly Method[]
+  /** Whether a letter of a multiple choice is asked for. @default false */
+  choice?: boolean
+}
+
+/**
+ * The answer in the text behind the thinking part, or in the whole where there is none behind it. Undefined where no
+ * method finds one; an unfinished box takes the answers before it back, so nothing is searched for then.
+ */
+export function extractAnswer(text: string, options: ExtractionOptions = {}): Extraction | undefined {
+  const thought = text.lastIndexOf('</think>')
+  const behind = thought < 0 ? undefined : search(text.slice(thought + '</think>'.length), options)
+  return behind ?? search(text, options)
+}
+
+function search(
+  text: string,
+  { extract = defaultMethods, choice = false }: ExtractionOptions,
+): Extraction | undefined {
+  for (const method of extract) {
+    const found = finders[method](text, choice)
+    if (found !== undefined && found.text.trim() !== '') return { ...found, text: found.text.trim() }
+    if (method === 'boxed' && opensBox(text)) return undefined
+  }
+  return undefined
+}
+
+const opensBox = (text: string) => /(?<!\\)\\(?:boxed|fbox)\s*\{/.test(text)
+const escaped = (text: string) => (text.includes('\\\\boxed') ? text.replaceAll('\\\\', '\\') : text)
+
+const finders: Record<Method, (text: string, choice: boolean) => Extraction | undefined> = {
+  answer_tag(text) {
+    const end = text.lastIndexOf('</answer>')
+    const start = text.lastIndexOf('<answer>', end < 0 ? undefined : end)
+    if (start < 0) return undefined
+    const content = text.slice(start + '<answer>'.length, end < start ? undefined : end)
+    const inside = opensBox(content) ? boxedAnswer(content) : content
+    return inside === undefined ? undefined : { text: inside, from: 'answer_tag' }
+  },
+  // A text that was escaped once too often has two backslashes before every command.
+  boxed: (text) =>
+    wrap(boxedAnswer(text) ?? (opensBox(text) ? undefined : boxedAnswer(escaped(text))), 'boxed'),
+  last_box: (text) => wrap(lastBoxed(text), 'last_box'),
+  hashes(text, choice) {
+    const at = text.lastIndexOf('####')
+    if (at < 0) return undefined
+    const line = /^[#:\s]*([^\n]*)/.exec(text.slice(at))![1]!
+    const found = choice ? firstChoice(line) : answerIn(line)?.text
+    return wrap(found, 'hashes')
+  },
+  phrase,
+  final(text, choice) {
+    const letter = choice ? choiceIn(text) : undefined
+    if (letter !== undefined) return { text: letter, from: 'choice' }
+    return choice ? undefined : answerIn(text)
+  },
+}
+
+function wrap(text: string | undefined, from: Extraction['from']): Extraction | undefined {
+  return text === undefined ? undefined : { text, from }
+}
+
+const markers = /\b(?:final\s+answers?|answers?|correct\s+(?:option|choice))\b/gi
+
+/** Sentences after a marker that are looked at, from the last. */
+const MAX_MARKERS = 8
+const MAX_SENTENCE = 400
+
+function phrase(text: string, choice: boolean): Extraction | undefined {
+  const ends: number[] = []
+  for (const { 0: marker, index } of text.matchAll(markers)) ends.push(index + marker.length)
+  for (const end of ends.slice(-MAX_MARKERS).reverse()) {
+    const sentence = sentenceFrom(text, end)
+    if (choice) {
+      const letter = firstChoice(sentence)
+      if (letter !== undefined) return { text: letter, from: 'choice' }
+    } else {
+      const found = answerIn(sentence)
+      if (found !== undefined) return { text: found.text, from: 'phrase' }
+    }
+  }
+  return undefined
+}
+
+/** Up to the period, blank line or special token that ends it; periods within formulas and numbers do not. */
+function sentenceFrom(text: string, start: number): string {
+  const rest = text.slice(start, start + MAX_SENTENCE)
+  const end = /[.!?](?=\s|$)(?!\s*\$\s)|\n\s*\n|<\||\n(?=\S)(?<=\S\n)/.exec(rest)
+  const formula = /^[\s:*]*(?:\$\$[\s\S]*?\$\$|\\\[[\s\S]*?\\\]|\$[^$]*\$|\\\([\s\S]*?\\\))/.exec(rest)
+  if (formula !== null && end !== null && end.index < formula[0].length) return formula[0]
+  return end === null ? rest : rest.slice(0, end.index)
+}
