@@ -29,16 +29,18 @@ export class GradeChild {
    * One question at a time. A process that dies over a question gets a second try in a new one, so that a death from
    * outside does not change a verdict. Throws GraderError where no process can be started.
    */
-  async ask(question: Question): Promise<Outcome> {
+  async ask(question: Question): Promise<{ outcome: Outcome; ms: number }> {
     for (let attempt = 0; attempt < 2; attempt++) {
       const child = await this.#ready()
+      const began = performance.now()
       child.send(question, () => {})
       const reply = await nextReply(child, this.#deadlineMs)
-      if (typeof reply === 'object') return reply
+      const ms = performance.now() - began
+      if (typeof reply === 'object') return { outcome: reply, ms }
       await this.#kill()
-      if (reply === 'deadline') return 'timeout'
+      if (reply === 'deadline') return { outcome: 'timeout', ms }
     }
-    return 'error'
+    return { outcome: 'error', ms: 0 }
   }
 
   async close(): Promise<void> {

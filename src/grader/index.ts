@@ -1,5 +1,15 @@
-export { isEquivalent } from './equivalence.js'
+/** The grader as a library: `sparring/grader`. */
+export { type EquivalenceOptions, isEquivalent } from './equivalence.js'
 export { lastBoxed } from './extract/boxed.js'
-export { extractAnswer } from './extract/index.js'
-export type { Grader, Verdict } from './grader.js'
+export {
+  defaultMethods,
+  type Extraction,
+  type ExtractionOptions,
+  extractAnswer,
+  type Method,
+  methods,
+} from './extract/index.js'
+export type { GradeSettings } from './grade.js'
+export type { GradeCase, Grader, Verdict } from './grader.js'
+export { grade } from './once.js'
 export { createGrader, type GraderOptions } from './pool.js'

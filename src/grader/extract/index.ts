@@ -75,7 +75,10 @@ const finders: Record<Method, (text: string, choice: boolean) => Extraction | un
   final(text, choice) {
     const letter = choice ? choiceIn(text) : undefined
     if (letter !== undefined) return { text: letter, from: 'choice' }
-    return choice ? undefined : answerIn(text)
+    const found = choice ? undefined : answerIn(text)
+    // A name or a word that is all that was said is what was answered.
+    const bare = text.trim()
+    return found ?? (bare.length <= MAX_BARE && !bare.includes('\n') ? wrap(bare, 'whole') : undefined)
   },
 }
 
@@ -84,6 +87,9 @@ function wrap(text: string | undefined, from: Extraction['from']): Extraction | 
 }
 
 const markers = /\b(?:final\s+answers?|answers?|correct\s+(?:option|choice))\b/gi
+
+/** Longest text that is an answer although nothing marks one, characters. */
+const MAX_BARE = 60
 
 /** Sentences after a marker that are looked at, from the last. */
 const MAX_MARKERS = 8
