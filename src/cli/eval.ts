@@ -1,89 +1,194 @@
-/** sparring eval: accuracy of a model on problems with known answers. */
-import { existsSync } from 'node:fs'
+/** sparring eval: accuracy of a model, or of a service, on problems with known answers. */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { ConfigError } from '../core/errors.js'
-import { nearest } from '../core/nearest.js'
-import { type EvalProblem, type EvalReport, evaluate } from '../eval/evaluate.js'
+import type { Answerer } from '../eval/answerer.js'
+import { type LoadedBenchmark, loadBenchmark } from '../eval/benchmarks/load.js'
+import { answerJudge, codeJudge, type Judge } from '../eval/judge.js'
+import { type Evaluation, finished, measure, partialPath, tidy } from '../eval/measure.js'
 import { policyAnswerer } from '../eval/policy-answerer.js'
+import { passOf } from '../eval/report.js'
+import type { ResultsHead } from '../eval/results.js'
+import type { EvalSettings } from '../eval/settings.js'
+import { takeLock } from '../runs/lock.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
-import { type ModelFlags, openModel } from './model.js'
-import { interval, percent } from './progress/format.js'
-
-export interface EvalFlags extends ModelFlags {
-  samples: number
-  limit?: number
-  temperature: number
-  maxTokens: number
-  seed: number
-  json?: boolean
-}
-
-/** Problems of the arithmetic world where no limit is given: as many as a run's anchors take. */
-const ARITHMETIC = 512
+import { compareCommand } from './eval-compare.js'
+import { type EvalFlags, findSubject, plan, type Subject } from './eval-plan.js'
+import { reportLines } from './eval-report.js'
+import { openModel } from './model.js'
+import { paint } from './paint.js'
+import { SampleProgress } from './progress/samples.js'
 
 export async function evalCommand(
-  benchmarks: string[],
+  names: string[],
   flags: EvalFlags,
   parts: Parts = realParts,
 ): Promise<void> {
+  if (flags.compare) return compareCommand(flags.compare, names, flags.json ?? false)
   const started = performance.now()
-  const sets = await Promise.all(benchmarks.map((name) => loadBenchmark(name, flags.limit, parts)))
-  const model = await openModel(flags, parts)
-  const grader = await parts.createGrader()
-  const interrupt = new AbortController()
-  const abort = () => interrupt.abort()
-  process.once('SIGINT', abort)
+  const interrupt = listenForEnd()
   try {
-    for (const [i, problems] of sets.entries()) {
-      for (const sampling of flags.temperature === 0 ? ['greedy'] : ['sampled', 'greedy']) {
-        const greedy = sampling === 'greedy'
-        const { records: _, ...report } = await evaluate(policyAnswerer(model.policy), problems, {
-          grader,
-          prompt: model.prompt,
-          samples: greedy ? 1 : flags.samples,
-          temperature: greedy ? 0 : flags.temperature,
-          maxTokens: flags.maxTokens,
-          seed: flags.seed,
-          signal: interrupt.signal,
-          progress: (done, total) => showProgress(`${benchmarks[i]} ${sampling} ${done}/${total}`),
-        })
-        showProgress('')
-        say(flags.json ?? false, benchmarks[i]!, sampling, report)
+    const { signal } = interrupt
+    const loaded: LoadedBenchmark[] = []
+    for (const name of names) loaded.push(await load(name, flags, signal, parts))
+    if (loaded.length === 0) {
+      throw new ConfigError('There is no benchmark to measure on.', {
+        hint: 'Name one, such as arithmetic or gsm8k, or a JSONL file of {problem, answer}.',
+      })
+    }
+    const subject = await findSubject(flags, parts)
+    const evaluations = plan(loaded, subject, flags)
+    const room = new Room(flags, subject, parts)
+    try {
+      for (const evaluation of evaluations) {
+        const head = (await finished(evaluation)) ?? (await measureIn(room, evaluation, parts, signal))
+        await tidy(evaluation.out)
+        say(evaluation, head, flags)
       }
+    } finally {
+      await room.close()
     }
     const seconds = (performance.now() - started) / 1000
-    if (flags.json)
-      process.stdout.write(`${JSON.stringify({ event: 'done', model: model.folder, seconds })}\n`)
+    if (flags.json) print({ event: 'done', model: subject.model.name, seconds })
   } finally {
-    process.off('SIGINT', abort)
-    await grader.close()
-    await model.close()
+    interrupt.close()
   }
 }
 
-async function loadBenchmark(name: string, limit: number | undefined, parts: Parts): Promise<EvalProblem[]> {
-  if (name === 'arithmetic') return parts.heldoutProblems(name, limit ?? ARITHMETIC)
-  if (!/[/\\.]/.test(name) && !existsSync(name)) {
-    throw new ConfigError(`There is no benchmark ${name}.`, {
-      hint: nearest(name, ['arithmetic'])
-        ? 'Did you mean arithmetic?'
-        : 'Name arithmetic, or a JSONL file of {problem, answer}.',
+function load(name: string, flags: EvalFlags, signal: AbortSignal, parts: Parts): Promise<LoadedBenchmark> {
+  const { data, limit, offline } = flags
+  const { heldoutProblems } = parts
+  return loadBenchmark(name, { data, limit, offline, signal, heldoutProblems, note: tell })
+}
+
+async function measureIn(
+  room: Room,
+  evaluation: Evaluation,
+  parts: Parts,
+  signal: AbortSignal,
+): Promise<ResultsHead> {
+  const { benchmark, settings, out } = evaluation
+  for (const sentence of benchmark.notes) tell(`note: ${sentence}`)
+  const release = lock(out)
+  const progress = new SampleProgress(process.stderr, `${benchmark.name} ${settings.protocol.name}`)
+  let judge: Judge | undefined
+  try {
+    judge = await openJudge(settings, parts)
+    const answerer = await room.answerer()
+    return await measure(evaluation, {
+      answerer,
+      judge,
+      signal,
+      progress: (done, total) => progress.update(done, total),
+      ended(kept, total) {
+        progress.close()
+        tell(
+          `${kept} of ${total} samples are kept in ${partialPath(out)}: the same command goes on from there.`,
+        )
+      },
     })
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  } finally {
+    progress.close()
+    await judge?.close()
+    release()
   }
-  return parts.readProblems(name, limit ?? Number.POSITIVE_INFINITY)
 }
 
-function say(json: boolean, benchmark: string, sampling: string, report: Omit<EvalReport, 'records'>): void {
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ event: 'eval', benchmark, sampling, ...report })}\n`)
+/** Throws GraderError before anything is asked where this machine cannot run programs. */
+async function openJudge({ benchmark, protocol }: EvalSettings, parts: Parts): Promise<Judge> {
+  const { code: limits, ...rules } = protocol.grader
+  if (benchmark.kind !== 'code') return answerJudge(await parts.createGrader(rules))
+  const { createCodeGrader } = await import('../grader/code/index.js')
+  const grader = createCodeGrader({ ...(limits && { limits }) })
+  const { text } = await grader.describe('python')
+  tell(`programs: ${text}`)
+  return codeJudge(grader)
+}
+
+/** What answers, opened when the first evaluation needs it. */
+class Room {
+  #answerer: Answerer | undefined
+  readonly #closing: (() => Promise<void>)[] = []
+
+  constructor(
+    private readonly flags: EvalFlags,
+    private readonly subject: Subject,
+    private readonly parts: Parts,
+  ) {}
+
+  async answerer(): Promise<Answerer> {
+    this.#answerer ??= await this.#open()
+    return this.#answerer
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closing.reverse()) await close()
+  }
+
+  async #open(): Promise<Answerer> {
+    const { model, endpoint, role, threads, apiKeyEnv, concurrency } = this.flags
+    if (endpoint !== undefined) {
+      const { openEndpoint } = await import('../eval/endpoint.js')
+      const service = openEndpoint({ url: endpoint, model: model!, apiKeyEnv, concurrency, warn: tell })
+      this.#closing.push(() => service.close())
+      return service
+    }
+    const flags = {
+      model: model!,
+      ...(role !== undefined && { role }),
+      ...(threads !== undefined && { threads }),
+    }
+    const opened = await openModel(flags, this.parts)
+    this.#closing.push(() => opened.close())
+    return policyAnswerer(opened.policy, this.subject.model.name)
+  }
+}
+
+function say({ settings, benchmark, out }: Evaluation, head: ResultsHead, { k = [], json }: EvalFlags): void {
+  const { report, notes } = head
+  const usual = report.passAtK.map((each) => each.k)
+  const added = k
+    .filter((each) => !usual.includes(each))
+    .map((each) => ({ k: each, ...passOf(head.problems, each) }))
+  const passAtK = [...report.passAtK, ...added].sort((a, b) => a.k - b.k)
+  if (!json) {
+    process.stdout.write(`${reportLines(head, passAtK, out).join('\n')}\n`)
     return
   }
-  const how =
-    sampling === 'greedy' ? 'greedy' : `temperature ${report.temperature}, ${report.samples} a problem`
-  const faults = `truncated ${percent(report.truncatedFrac)}, no answer ${percent(report.unansweredFrac)}`
-  process.stdout.write(`${benchmark}  ${interval(report)}  ${report.n} problems, ${how}; ${faults}\n`)
+  const { protocol, model } = settings
+  const what = { benchmark: benchmark.name, protocol: protocol.name, model: model.name }
+  const { temperature } = protocol
+  const sampling = temperature === 0 ? 'greedy' : 'sampled'
+  print({ event: 'eval', ...what, sampling, temperature, ...report, passAtK, notes, out })
 }
 
-/** One line on a terminal, written over and over. */
-function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+function lock(out: string): () => void {
+  mkdirSync(dirname(out), { recursive: true })
+  try {
+    return takeLock(`${partialPath(out)}.lock`, out)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new ConfigError(error.message, {
+      hint: 'Wait for that process or stop it, or name another file with --out.',
+      cause: error,
+    })
+  }
+}
+
+/** The first Ctrl-C (or a scheduler's SIGTERM) ends the asking; the second ends the process. */
+function listenForEnd() {
+  const abort = new AbortController()
+  const hear = () => abort.abort()
+  process.once('SIGINT', hear).once('SIGTERM', hear)
+  return { signal: abort.signal, close: () => process.off('SIGINT', hear).off('SIGTERM', hear) }
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${text.startsWith('note: ') ? paint(process.stderr, 'yellow', text) : text}\n`)
+}
+
+function print(event: object): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`)
 }

@@ -43,7 +43,7 @@ describe('the command line', () => {
       /answer_reward\?/,
     ],
     [['train', '--resume', '--run', 'nowhere'], /nowhere holds no run to resume\.$/m],
-    [['eval', 'arithmetic'], /^error: Required option '--model <folder>' not specified\.$/m],
+    [['eval', 'arithmetic'], /^error: There is no model to measure\.$/m],
     [['eval', 'arithmetic', '--model', 'nowhere'], /^error: The model folder nowhere does not exist\.$/m],
     [['eval', 'nothing.jsonl', '--model', 'nowhere'], /^error: nothing\.jsonl does not exist\.$/m],
     [

@@ -27,19 +27,33 @@ command('train')
   .action(async (recipe, options) => (await import('./train.js')).train(recipe, options))
 
 command('eval')
-  .description('measure the accuracy of a model on problems with known answers')
-  .argument('<benchmark...>', 'arithmetic, or a JSONL file of {problem, answer}')
-  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)', path)
+  .description('measure the accuracy of a model, or of a service, on problems with known answers')
+  .argument('[benchmark...]', 'arithmetic, gsm8k, math500 ..., or a JSONL file of {problem, answer}')
+  .option(
+    '--model <name>',
+    'model folder, or a run (its newest checkpoint); with --endpoint, a name there',
+    path,
+  )
   .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
-  .option('--samples <n>', 'samples a problem', wholeNumber(1), 1)
+  .option('--endpoint <url>', 'base address of a service that speaks the OpenAI protocol')
+  .option('--api-key-env <name>', 'environment variable that holds its key (default: OPENAI_API_KEY)')
+  .option('--concurrency <n>', 'requests to it at the same time (default: 16)', wholeNumber(1))
+  .option('--protocol <name>', 'how problems are put and answers sampled: pasodoble, gar, greedy ...')
+  .option('--data <folder>', 'folder that holds the data of benchmarks (default: the Hugging Face Hub)', path)
+  .option('--offline', 'take data from the cache alone (also HF_HUB_OFFLINE=1)')
   .option(
     '--limit <n>',
-    'problems to take of each benchmark (default: 512 of arithmetic, all of a file)',
+    'problems to take of each benchmark (default: 512 of arithmetic, all of the others)',
     wholeNumber(1),
   )
-  .option('--temperature <t>', 'temperature of the samples; 0 measures greedy answers only', decimal, 1)
-  .option('--max-tokens <n>', 'most tokens of an answer', wholeNumber(1), 512)
-  .option('--seed <n>', 'seed of the samples', wholeNumber(0), 0)
+  .option('--samples <n>', 'samples a problem', wholeNumber(1))
+  .option('--temperature <t>', 'temperature of the samples; 0 is greedy', decimal)
+  .option('--top-p <p>', 'share of the probability that is sampled from', decimal)
+  .option('--max-tokens <n>', 'most tokens of an answer', wholeNumber(1))
+  .option('--seed <n>', 'seed of the samples', wholeNumber(0))
+  .option('--k <list>', 'pass@k to report beside k = 1, 2, 4 ..., such as 3,5', wholeNumbers)
+  .option('--out <file>', 'results file (default: under evals/, by benchmark, model and protocol)', path)
+  .option('--compare <files...>', 'compare two results files instead')
   .option('--threads <n>', 'threads of the engine (default: the cores)', wholeNumber(1))
   .option('--json', 'print events as JSON, one a line')
   .action(async (benchmarks, options) => (await import('./eval.js')).evalCommand(benchmarks, options))
@@ -56,6 +70,25 @@ command('contamination')
   .option('--out <file>', 'file to write what was found of every problem to, as JSON', path)
   .option('--json', 'print events as JSON, one a line')
   .action(async (texts, options) => (await import('./contamination.js')).contamination(texts, options))
+
+command('grade')
+  .description('judge the answers of a JSONL file of {gold, prediction}, a verdict a line')
+  .argument('<cases>', 'lines may also hold kind (response or answer), choices, equal and disputed')
+  .option(
+    '--extract <methods>',
+    'where responses are searched, in order: answer_tag,boxed,hashes,phrase,final',
+  )
+  .option(
+    '--tolerance <t>',
+    'relative difference allowed to a decimal where the other side has none',
+    decimal,
+    1e-6,
+  )
+  .option('--unevaluated <rule>', 'accept, or refuse 3+4 where the gold answer is the numeral 7', 'accept')
+  .option('--processes <n>', 'processes that grade', wholeNumber(1), 2)
+  .option('--deadline <seconds>', 'most time for one case', decimal, 5)
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (cases, options) => (await import('./grade.js')).grade(cases, options))
 
 command('sample')
   .description('let a model answer a prompt')
@@ -96,6 +129,10 @@ function wholeNumber(least: number) {
     if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value
     throw new InvalidArgumentError(`It must be a whole number >= ${least}.`)
   }
+}
+
+function wholeNumbers(text: string): number[] {
+  return text.split(',').map((each) => wholeNumber(1)(each.trim()))
 }
 
 /** An empty path, as of a shell variable that is not set, would be the working folder. */

@@ -10,12 +10,15 @@ import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
 
-export interface OpenModel {
-  policy: Policy
+export interface FoundModel {
   /** Folder that the weights come from. */
   folder: string
   /** How problems are put to it: as its game does, or bare. */
   prompt: Prompt
+}
+
+export interface OpenModel extends FoundModel {
+  policy: Policy
   close(): Promise<void>
 }
 
@@ -25,8 +28,13 @@ export interface ModelFlags {
   threads?: number
 }
 
+/** Where the weights lie and how problems are put to them, without opening them. */
+export async function findModel(flags: ModelFlags, parts: Parts = realParts): Promise<FoundModel> {
+  return isRun(flags.model) ? findInRun(flags.model, flags.role, parts) : fromFolder(flags)
+}
+
 export async function openModel(flags: ModelFlags, parts: Parts = realParts): Promise<OpenModel> {
-  const found = isRun(flags.model) ? await findInRun(flags.model, flags.role, parts) : fromFolder(flags)
+  const found = await findModel(flags, parts)
   const engine = await parts.openEngine({ kind: 'local', threads: flags.threads ?? availableParallelism() })
   try {
     const policy = await engine.open({ model: found.folder, seed: 0 })
@@ -41,7 +49,7 @@ export async function openModel(flags: ModelFlags, parts: Parts = realParts): Pr
   }
 }
 
-function fromFolder({ model, role }: ModelFlags): Pick<OpenModel, 'folder' | 'prompt'> {
+function fromFolder({ model, role }: ModelFlags): FoundModel {
   if (role !== undefined) {
     throw new ConfigError(`--role ${role} needs a run, and ${model} is not one.`, {
       hint: 'Leave --role out.',
@@ -60,7 +68,7 @@ export async function findInRun(
   run: string,
   role: string | undefined,
   parts: Parts = realParts,
-): Promise<Pick<OpenModel, 'folder' | 'prompt'>> {
+): Promise<FoundModel> {
   if (!isRun(run)) {
     throw new ConfigError(`${run} is not the folder of a run.`, {
       hint: 'Runs lie in runs/, unless --run said otherwise.',

@@ -38,6 +38,8 @@ export interface Answer {
 export interface Answerer {
   /** What is asked, as a results file names it: a model folder, or a model and its address. */
   readonly name: string
+  /** How what was asked differs from what the requests say, one sentence each. */
+  readonly notes?: string[]
   /** Answers as they finish, in any order. Throws EngineError or ServiceError where it cannot go on. */
   answer(requests: AnswerRequest[], params: AnswerParams, signal?: AbortSignal): AsyncIterable<Answer>
   close(): Promise<void>

@@ -6,17 +6,19 @@ interface Settled<U> {
 
 /**
  * Works on the items of a stream as they arrive, at most `limit` at a time, and yields results as they are ready: a
- * slow item holds up none that came after it. An error of the stream or of the work ends it. The stream is told by its
- * signal when no more is wanted of it: at such an error, at the caller's own signal, or when the caller stops reading.
+ * slow item holds up none that came after it. An error of the stream or of the work ends it. Stream and work are
+ * told by a signal when no more is wanted of them: at such an error, at the caller's own signal, or when the caller
+ * stops reading.
  */
 export async function* mapUnordered<T, U>(
   open: (signal: AbortSignal) => AsyncIterable<T>,
   limit: number,
-  work: (item: T) => Promise<U>,
+  work: (item: T, signal: AbortSignal) => Promise<U>,
   signal?: AbortSignal,
 ): AsyncGenerator<U> {
   const ending = new AbortController()
-  const items = open(AbortSignal.any([ending.signal, ...(signal ? [signal] : [])]))[Symbol.asyncIterator]()
+  const either = AbortSignal.any([ending.signal, ...(signal ? [signal] : [])])
+  const items = open(either)[Symbol.asyncIterator]()
   const running = new Set<Promise<Settled<U>>>()
   let coming: Promise<Settled<U>> | undefined
   let ended = false
@@ -28,7 +30,7 @@ export async function* mapUnordered<T, U>(
       ended = true
       return {}
     }
-    const job: Promise<Settled<U>> = work(next.value).then((value) => ({ job, value }))
+    const job: Promise<Settled<U>> = work(next.value, either).then((value) => ({ job, value }))
     running.add(job)
     return {}
   }

@@ -3,13 +3,15 @@ import type { Engine } from '../engine/engine.js'
 import type { EvalProblem } from '../eval/evaluate.js'
 import type { AnyGame, World } from '../games/game.js'
 import type { Grader } from '../grader/grader.js'
+import type { GraderOptions } from '../grader/index.js'
 import type { Recipe } from './recipe.js'
 
 /** Passed in, so that a test can bring its own engine and game. */
 export interface Parts {
   loadGame(name: string): Promise<AnyGame>
   openEngine(engine: Recipe['engine']): Promise<Engine>
-  createGrader(): Promise<Grader>
+  /** The grader that games and yardsticks share takes the last box alone. @default { extract: ['last_box'] } */
+  createGrader(options?: GraderOptions): Promise<Grader>
   loadWorld(name: 'arithmetic'): Promise<World>
   /** The first n problems of a JSONL file. */
   readProblems(path: string, n: number): Promise<EvalProblem[]>
@@ -26,9 +28,9 @@ export const parts: Parts = {
     const { openLocalEngine } = await import('../engine/local/index.js')
     return openLocalEngine({ threads })
   },
-  async createGrader() {
+  async createGrader(options = { extract: ['last_box'] }) {
     const { createGrader } = await import('../grader/index.js')
-    return createGrader()
+    return createGrader(options)
   },
   async loadWorld() {
     const { arithmetic } = await import('../worlds/arithmetic/index.js')

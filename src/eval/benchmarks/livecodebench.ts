@@ -2,14 +2,13 @@
  * LiveCodeBench as it lies on the Hub: JSONL files of gigabytes whose lines hold packed test cases. A line is read
  * again when its problem is graded, so that no more than one problem's cases are in memory.
  */
-import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { inflateSync } from 'node:zlib'
 import { z } from 'zod'
 import { DataError, messageOf } from '../../core/errors.js'
-import { unreadable } from '../../data/jsonl.js'
 import { parseExact } from '../../grader/code/compare.js'
 import type { CodeTask } from '../../grader/code/task.js'
+import { byteLines } from '../byte-lines.js'
 import type { BenchmarkProblem } from './problems.js'
 
 const ask = {
@@ -37,7 +36,7 @@ export async function readLiveCodeBench(paths: string[]): Promise<BenchmarkProbl
   const problems: BenchmarkProblem[] = []
   for (const path of paths) {
     let number = 0
-    for await (const { line, start } of linesOf(path)) {
+    for await (const { line, start } of byteLines(path)) {
       const where = `${path}:${++number}`
       if (line.length > 0) problems.push(toProblem(line, where, { path, start, length: line.length }))
     }
@@ -134,28 +133,4 @@ export function pickledString(bytes: Buffer): string {
   const [width, size] = found
   const length = size()
   return bytes.toString('utf8', at + width, at + width + length)
-}
-
-/** Lines as bytes, with the offset that each starts at. */
-async function* linesOf(path: string): AsyncGenerator<{ line: Buffer; start: number }> {
-  let begun: Buffer[] = []
-  let start = 0
-  let end = 0
-  try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      let from = 0
-      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-        yield { line: Buffer.concat([...begun, chunk.subarray(from, at)]), start }
-        begun = []
-        from = at + 1
-        start = end + from
-      }
-      begun.push(Buffer.from(chunk.subarray(from)))
-      end += chunk.length
-    }
-  } catch (cause) {
-    throw cause instanceof DataError ? cause : unreadable(path, cause)
-  }
-  const last = Buffer.concat(begun)
-  if (last.length > 0) yield { line: last, start }
 }
