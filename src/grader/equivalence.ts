@@ -24,7 +24,7 @@ export const TOLERANCE = 1e-6
 /** False where either is empty or nothing can be made of it. Rules and open choices: docs/grader.md. */
 export function isEquivalent(gold: string, prediction: string, options: EquivalenceOptions = {}): boolean {
   const a = readAnswer(gold)
-  const b = readAnswer(prediction)
+  const b = readAnswer(prediction, 'prediction')
   return a !== undefined && b !== undefined && sameAnswer(a, b, options)
 }
 

@@ -26,7 +26,7 @@ export function judge(
   if (a === undefined) return { equal: false, ...taken, reason: 'unparsable_gold' }
   if (found === undefined || found.text.trim() === '')
     return { equal: false, extracted: null, reason: 'no_answer' }
-  const b = readAnswer(found.text)
+  const b = readAnswer(found.text, 'prediction')
   try {
     const equal = b !== undefined && sameAnswer(a, b, { ...settings, ...(choices && { choices }) })
     return { equal, ...taken, reason: equal ? 'equal' : 'different' }

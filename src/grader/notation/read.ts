@@ -20,11 +20,11 @@ export interface Answer {
 const MAX_LENGTH = 5000
 
 /** Undefined where nothing can be made of the text: it is empty, or its brackets do not match. */
-export function readAnswer(raw: string): Answer | undefined {
+export function readAnswer(raw: string, role: 'gold' | 'prediction' = 'gold'): Answer | undefined {
   const text = trimmed(raw)
   if (text === '') return undefined
   if (text.length > MAX_LENGTH) return { text, readings: [], words: '', isProse: false }
-  const readings = readingsOf(text)
+  const readings = readingsOf(text, role)
   const words = wordsOf(text)
   if (readings.length === 0 && (words === '' || !isBalanced(text))) return undefined
   const isProse = /^[\p{L}'’ -]{2,}$/u.test(words) && !/[()[\]]/.test(text)
@@ -53,12 +53,15 @@ function trimmed(raw: string): string {
   }
 }
 
-function readingsOf(text: string): Node[] {
+function readingsOf(text: string, role: 'gold' | 'prediction'): Node[] {
   const readings: Node[] = []
   const time = timeOf(text)
   if (time !== undefined) readings.push(time)
   const spellings: [string, Reading][] = [[text, { grouping: true }]]
   if (/\d,\d{3}(?!\d)/.test(text)) spellings.push([text, { grouping: false }])
+  // A gold answer of 2m may be twice m; who says 2m where 2 is asked for has added a unit.
+  if (role === 'prediction' && /\d[a-zA-Z](?![a-zA-Z])/.test(text))
+    spellings.push([text, { grouping: true, looseUnits: true }])
   const decimalComma = /^([^\d,]{0,3}\d+),(\d{2}|\d{4,})(?![\d,])([^\d,]*)$|^(-?0),(\d{3})(?!\d)$/.exec(text)
   if (decimalComma) {
     const [, whole, fraction, rest, zero, after] = decimalComma
@@ -76,7 +79,7 @@ function readingsOf(text: string): Node[] {
 
 function parsed(text: string, reading: Reading): Node | undefined {
   try {
-    return parse(tokenise(text, reading))
+    return parse(tokenise(text, reading), reading)
   } catch (error) {
     if (error instanceof Unreadable || error instanceof NoValue || error instanceof RangeError)
       return undefined

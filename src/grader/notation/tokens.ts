@@ -30,6 +30,8 @@ export type Token = {
 export interface Reading {
   /** Whether 1,234 is one number or a list of two. */
   grouping: boolean
+  /** Whether the letter of 3s is a unit rather than a variable; that of 3 s and 0.3s is one. */
+  looseUnits?: boolean
 }
 
 /** Thrown where a text is no mathematics that is understood; no Error, for a stack costs more than the parse. */
@@ -87,7 +89,7 @@ const numbers = {
 }
 
 /** Throws Unreadable where a character or a command means nothing here. */
-export function tokenise(source: string, { grouping }: Reading): Token[] {
+export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>): Token[] {
   let text = source
   const tokens: Token[] = []
   let at = 0
