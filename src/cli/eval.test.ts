@@ -180,6 +180,32 @@ describe('an evaluation of a service', () => {
   })
 })
 
+describe('multiple choice', () => {
+  it('is graded by letter, or by value', async () => {
+    const cwd = temporaryFolder()
+    const choices = ['a metal', 'a gas', 'a liquid', 'a plasma']
+    const rows = ['C', 'C', 'a liquid', 'B'].map((answer, i) => ({
+      id: `${i}`,
+      problem: `Number ${i}?`,
+      answer,
+      choices,
+    }))
+    writeFileSync(join(cwd, 'which.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    const answers = ['So it is (C).\n\\boxed{C}', 'The answer is **C**.', '\\boxed{C}', '\\boxed{C}']
+    const server = await openAiServer({
+      answer: (body) => [answers[Number(/Number (\d)/.exec(put(body))![1])]!],
+    })
+    const { stdout } = await sparring(
+      ['eval', 'which.jsonl', '--endpoint', server.url, '--model', 'test-model', '--json'],
+      { cwd },
+    )
+    expect(put(server.seen[0]!.body)).toMatch(
+      /^Number \d\?\n\nA\. a metal\nB\. a gas\n.*letter of the right choice/s,
+    )
+    expect(events(stdout)[0]).toMatchObject({ n: 4, accuracy: 0.75 })
+  })
+})
+
 describe('two evaluations', () => {
   it('are compared problem by problem', async () => {
     const { cwd, evaluate } = await setUp(20, 12)
@@ -247,6 +273,10 @@ describe('what sparring eval is given', () => {
       ['gsm8k', ...service, '--data', 'nowhere'],
       /gsm8k_test\.jsonl does not exist\.$/m,
       /Leave --data out to fetch/,
+    ],
+    [
+      ['sums.jsonl', ...service, '--out', 'bad.jsonl/x.json'],
+      /^error: bad\.jsonl\/x\.json cannot be written: /m,
     ],
     [['bad.jsonl', ...service], /^error: bad\.jsonl:1: the line is not JSON/m],
     [['sums.jsonl', '--endpoint', 'nonsense', '--model', 'm'], /^error: .*nonsense/m],

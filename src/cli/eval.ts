@@ -1,11 +1,11 @@
 /** sparring eval: accuracy of a model, or of a service, on problems with known answers. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../core/errors.js'
+import { ConfigError, messageOf } from '../core/errors.js'
 import type { Answerer } from '../eval/answerer.js'
 import { type LoadedBenchmark, loadBenchmark } from '../eval/benchmarks/load.js'
 import { answerJudge, codeJudge, type Judge } from '../eval/judge.js'
-import { type Evaluation, finished, measure, partialPath, tidy } from '../eval/measure.js'
+import { type Evaluation, finished, measure, partialPath } from '../eval/measure.js'
 import { policyAnswerer } from '../eval/policy-answerer.js'
 import { passOf } from '../eval/report.js'
 import type { ResultsHead } from '../eval/results.js'
@@ -42,7 +42,6 @@ export async function evalCommand(
     try {
       for (const evaluation of evaluations) {
         const head = (await finished(evaluation)) ?? (await measureIn(room, evaluation, parts, signal))
-        await tidy(evaluation.out)
         say(evaluation, head, flags)
       }
     } finally {
@@ -165,14 +164,17 @@ function say({ settings, benchmark, out }: Evaluation, head: ResultsHead, { k = 
 }
 
 function lock(out: string): () => void {
-  mkdirSync(dirname(out), { recursive: true })
   try {
+    mkdirSync(dirname(out), { recursive: true })
     return takeLock(`${partialPath(out)}.lock`, out)
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    throw new ConfigError(error.message, {
-      hint: 'Wait for that process or stop it, or name another file with --out.',
-      cause: error,
+  } catch (cause) {
+    if (cause instanceof ConfigError) {
+      const hint = 'Wait for that process or stop it, or name another file with --out.'
+      throw new ConfigError(cause.message, { hint, cause })
+    }
+    throw new ConfigError(`${out} cannot be written: ${messageOf(cause)}.`, {
+      hint: 'Name another file with --out.',
+      cause,
     })
   }
 }

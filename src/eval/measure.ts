@@ -1,5 +1,4 @@
 /** One evaluation from beginning to end: asks, keeps, grades, reports, and goes on where an earlier process stopped. */
-import { existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CheckpointError, EngineError, messageOf, SparringError } from '../core/errors.js'
@@ -8,7 +7,7 @@ import type { LoadedBenchmark } from './benchmarks/load.js'
 import type { BenchmarkProblem } from './benchmarks/problems.js'
 import { GRADING, problemSeed } from './evaluate.js'
 import type { Judge } from './judge.js'
-import { type KeptAnswer, type KeptSample, keyOf, PartialResults } from './partial.js'
+import { type KeptAnswer, type KeptSample, keyOf, PartialResults, removePartial } from './partial.js'
 import { promptFor } from './protocols.js'
 import { countProblems, makeReport, type SampleRow } from './report.js'
 import { type ResultsHead, readResults, type SampleLine, writeResults } from './results.js'
@@ -42,7 +41,10 @@ export function partialPath(out: string): string {
 /** The results where they are finished already. Throws ConfigError where the file belongs to another evaluation. */
 export async function finished({ out, settings }: Evaluation): Promise<ResultsHead | undefined> {
   const head = await readResults(out)
-  if (head) checkSame(out, settings, head.settings)
+  if (head === undefined) return undefined
+  checkSame(out, settings, head.settings)
+  // A process may have ended between its last two steps.
+  await removePartial(partialPath(out))
   return head
 }
 
@@ -71,11 +73,6 @@ export async function measure(evaluation: Evaluation, means: Means): Promise<Res
       await partial.close()
     }
   })
-}
-
-/** Takes away what a process left that ended between its last two steps. */
-export async function tidy(out: string): Promise<void> {
-  if (existsSync(out)) await rm(partialPath(out), { force: true })
 }
 
 async function fill(

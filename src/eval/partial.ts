@@ -3,7 +3,7 @@
  * and one for every verdict. An answer is kept before it is graded, so that none is asked for twice.
  */
 import { existsSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { DataError } from '../core/errors.js'
 import { Appender, type Written } from './appender.js'
 import { byteLines } from './byte-lines.js'
@@ -141,6 +141,15 @@ export class PartialResults {
     const kept = this.samples.get(keyOf({ problem, sample }))
     if (kept) kept.verdict = verdict
   }
+}
+
+/** Removes the file of an evaluation that has been finished since; a file of another kind stays. */
+export async function removePartial(path: string): Promise<void> {
+  if (!existsSync(path)) return
+  const file = await open(path)
+  const { buffer } = await file.read(Buffer.alloc(BEGINNING.length), 0, BEGINNING.length, 0)
+  await file.close()
+  if (buffer.toString('utf8') === BEGINNING) await rm(path)
 }
 
 export function keyOf({ problem, sample }: { problem: number; sample: number }): string {
