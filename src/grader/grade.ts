@@ -28,7 +28,10 @@ export function judge(
     return { equal: false, extracted: null, reason: 'no_answer' }
   const b = readAnswer(found.text, 'prediction')
   try {
-    const equal = b !== undefined && sameAnswer(a, b, { ...settings, ...(choices && { choices }) })
+    // A bare answer that is the gold answer word for word is right, whatever else could be read into it.
+    const verbatim = kind === 'answer' && readAnswer(prediction)?.text === a.text
+    const compared = b !== undefined && sameAnswer(a, b, { ...settings, ...(choices && { choices }) })
+    const equal = verbatim || compared
     return { equal, ...taken, reason: equal ? 'equal' : 'different' }
   } catch (error) {
     // Too deep or too long for this machine: no verdict on the answer.
@@ -66,6 +69,7 @@ function bareAnswer(text: string): Extraction | undefined {
   const answer = readAnswer(text)
   const isProse =
     text.length < MAX_PROSE &&
+    !/[\\{}]/.test(text) &&
     /\p{L}+\s+\S*\p{L}|\p{L}\s*:/u.test(text) &&
     (answer?.readings.length ?? 0) === 0
   return isProse ? (extractAnswer(text, { extract: defaultMethods }) ?? whole) : whole

@@ -75,6 +75,11 @@ function add(a: Complex, b: Complex): Complex {
 }
 
 function multiply(a: Complex, b: Complex): Complex {
+  // The end of a range may be minus infinity; nothing else may be infinite.
+  if (Math.abs(a.re) === Number.POSITIVE_INFINITY || Math.abs(b.re) === Number.POSITIVE_INFINITY) {
+    const re = a.re * b.re
+    return Number.isNaN(re) ? none() : { re, im: 0, error: 0 }
+  }
   const error = size(a) * b.error + size(b) * a.error + a.error * b.error
   return made(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, error)
 }

@@ -3,7 +3,16 @@ import { type Complex, complexes } from './complex.js'
 import { AGREEMENT, type Decimal, decimals } from './decimals.js'
 import { attempt, evaluate, exactValue, type Field } from './evaluate.js'
 import { children, keyOf, type Node, some, variables } from './node.js'
-import { absolute, add, compare, multiply, type Rational, rational, terminates } from './rational.js'
+import {
+  absolute,
+  add,
+  compare,
+  multiply,
+  type Rational,
+  rational,
+  terminates,
+  toNumber,
+} from './rational.js'
 import { residues } from './residues.js'
 
 /** Relative difference up to which doubles count as equal before they are looked at more closely. */
@@ -98,8 +107,7 @@ export interface Point {
 }
 
 /** The same in every process: names and the number of the point decide. */
-export function pointAt(index: number): Point {
-  const size = SIZES[index % SIZES.length]!
+export function pointAt(index: number, size = SIZES[index % SIZES.length]!): Point {
   const mixed = index % 2 === 1
   return {
     symbol: (name) => {
@@ -125,13 +133,13 @@ const isBareLog = (node: Node) => node.kind === 'call' && node.name === 'log' &&
 function agreeAtPoints(a: Node, b: Node, tolerance: number, logBase: number, budget: Budget): boolean {
   const names = new Set([...variables(a), ...variables(b)])
   const opaque = some(a, isUnknown) || some(b, isUnknown)
-  const wanted = names.size === 0 && !opaque ? 1 : SIZES.length
+  const sizes = names.size === 0 && !opaque ? SIZES.slice(0, 1) : [...SIZES, ...beyondBends(a, b)]
   const complex = some(a, isImaginary) || some(b, isImaginary)
   const unreal: [Complex, Complex][] = []
   let agreed = 0
   let confirmed = 0
-  for (let index = 0; index < wanted; index++) {
-    const { symbol } = pointAt(index)
+  for (const [index, size] of sizes.entries()) {
+    const { symbol } = pointAt(index, size)
     const field = complexes({ symbol, logBase })
     const [x, y] = [a, b].map((side) => attempt(() => evaluate(side, field, { budget })))
     // Beyond the doubles in size: 50 digits can still tell.
@@ -151,9 +159,24 @@ function agreeAtPoints(a: Node, b: Node, tolerance: number, logBase: number, bud
       if (verdict === true) confirmed++
     }
   }
-  const enough = Math.min(wanted, MIN_POINTS)
+  const enough = Math.min(sizes.length, MIN_POINTS)
   if (agreed >= enough) return true
   return agreed === 0 && unreal.length >= enough && unreal.every(([x, y]) => close(x, y, tolerance))
+}
+
+const bends = new Set(['abs', 'max', 'min', 'floor', 'ceil', 'sign'])
+
+/** Sizes at which |x - 50| and 50 - x differ: beyond every number in functions that bend. */
+function beyondBends(...nodes: Node[]): number[] {
+  if (!nodes.some((node) => some(node, (each) => each.kind === 'call' && bends.has(each.name)))) return []
+  let reach = 1
+  for (const node of nodes) {
+    some(node, (each) => {
+      if (each.kind === 'number') reach = Math.max(reach, Math.abs(toNumber(each.value)))
+      return false
+    })
+  }
+  return [4 * reach, 4 * reach, 2.5 * reach, 2.5 * reach]
 }
 
 const isImaginary = (node: Node) => node.kind === 'constant' && node.name === 'i'
@@ -165,6 +188,7 @@ const scaleOf = ({ re, im, error }: Complex) => Math.max(Math.hypot(re, im), err
 
 function close(x: Complex, y: Complex, tolerance: number): boolean {
   if (x.re === y.re && x.im === y.im) return true
+  if (!Number.isFinite(x.re) || !Number.isFinite(y.re)) return false
   const gap = Math.hypot(x.re - y.re, x.im - y.im)
   const larger = Math.max(Math.hypot(x.re, x.im), Math.hypot(y.re, y.im))
   return gap <= Math.max(tolerance, DOUBLES) * larger || gap <= 8 * (x.error + y.error)

@@ -6,6 +6,8 @@ import { type Token, Unreadable } from './tokens.js'
 
 /** Reads values: sums, products with and without a sign, powers, functions, what stands in brackets. */
 export abstract class Expressions extends Structures {
+  /** Letter of the token at hand that is next, where it is a run of letters. */
+  protected letter = 0
   /** Whether `|` closes an absolute value rather than opening one. */
   protected bars = 0
   /** Whether a degree sign turns a number into an angle, as under sin. */
@@ -19,6 +21,7 @@ export abstract class Expressions extends Structures {
     this.at = from
     this.end = to
     this.bars = 0
+    this.letter = 0
     const node = this.sum()
     if (this.at !== to) throw new Unreadable()
     this.at = at
@@ -72,7 +75,8 @@ export abstract class Expressions extends Structures {
       } else if (this.startsFactor()) {
         if (last.kind === 'number' && this.tokens[this.at]!.type === 'number') throw new Unreadable()
         // Two words in a row are a sentence.
-        if (this.isLetters(this.at - 1) && this.isLetters(this.at)) throw new Unreadable()
+        if (this.letter === 0 && this.isLetters(this.at - 1) && this.isLetters(this.at))
+          throw new Unreadable()
         multiply(this.power())
       } else return node
     }
@@ -191,7 +195,6 @@ export abstract class Expressions extends Structures {
         this.at++
         return this.name(token.text)
       case 'letters':
-        this.at++
         return this.letters(token.text)
       case 'function':
         this.at++
@@ -307,22 +310,21 @@ export abstract class Expressions extends Structures {
     }
   }
 
-  /** Up to three letters in a row are a product; more are a word. */
+  /** Up to three letters in a row are a product, read one by one; more are a word. */
   protected letters(text: string): Node {
-    const split = /^(sin|cos|tan|cot|ln|log|sqrt)([a-zA-Z])$/.exec(text)
+    const split = this.letter === 0 ? /^(sin|cos|tan|cot|ln|log|sqrt)([a-zA-Z])$/.exec(text) : null
     if (split) {
+      this.at++
       const arg = this.name(split[2]!)
-      const args = split[1] === 'sqrt' ? [arg, integer(2)] : [arg]
-      return { kind: 'call', name: split[1] === 'sqrt' ? 'root' : split[1]!, args }
+      return split[1] === 'sqrt'
+        ? { kind: 'call', name: 'root', args: [arg, integer(2)] }
+        : { kind: 'call', name: split[1]!, args: [arg] }
     }
     if (text.length > 3) throw new Unreadable()
-    const names = [...text]
-    const factors = names.map((letter, i): Node => {
-      if (i === names.length - 1) return this.name(letter)
-      if (letter === 'e' || letter === 'i') return { kind: 'constant', name: letter }
-      return { kind: 'symbol', name: letter }
-    })
-    return { kind: 'product', factors }
+    const letter = text[this.letter]!
+    this.letter = (this.letter + 1) % text.length
+    if (this.letter === 0) this.at++
+    return this.name(letter)
   }
 
   protected function(name: string): Node {
