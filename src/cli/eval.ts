@@ -70,6 +70,7 @@ async function measureIn(
   for (const sentence of benchmark.notes) tell(`note: ${sentence}`)
   const release = lock(out)
   const progress = new SampleProgress(process.stderr, `${benchmark.name} ${settings.protocol.name}`)
+  room.warn = (sentence) => progress.note(sentence)
   let judge: Judge | undefined
   try {
     judge = await openJudge(settings, parts)
@@ -108,6 +109,8 @@ async function openJudge({ benchmark, protocol }: EvalSettings, parts: Parts): P
 
 /** What answers, opened when the first evaluation needs it. */
 class Room {
+  /** Where a service's troubles are said. */
+  warn = tell
   #answerer: Answerer | undefined
   readonly #closing: (() => Promise<void>)[] = []
 
@@ -130,7 +133,13 @@ class Room {
     const { model, endpoint, role, threads, apiKeyEnv, concurrency } = this.flags
     if (endpoint !== undefined) {
       const { openEndpoint } = await import('../eval/endpoint.js')
-      const service = openEndpoint({ url: endpoint, model: model!, apiKeyEnv, concurrency, warn: tell })
+      const service = openEndpoint({
+        url: endpoint,
+        model: model!,
+        apiKeyEnv,
+        concurrency,
+        warn: (sentence) => this.warn(sentence),
+      })
       this.#closing.push(() => service.close())
       return service
     }

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../test/support/folders.js'
 import { type HubRepo, hubServer } from '../../test/support/hub-server.js'
 import { ConfigError, DataError, ServiceError, type SparringError } from '../core/errors.js'
@@ -130,6 +132,30 @@ describe('files of the Hub', () => {
     ).toBe(false)
     hub.repos['some/numbers']!.damaged = []
     expect(readFileSync((await read()).paths[0]!)).toEqual(parquet)
+  })
+
+  it('come through a proxy, where one is set', async () => {
+    const { hub, env, read } = await setUp()
+    const tunnels: string[] = []
+    const proxy = createServer().on('connect', ({ url }, socket: Socket) => {
+      tunnels.push(url!)
+      const tunnel = connect(Number(new URL(hub.url).port), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        socket.pipe(tunnel).pipe(socket)
+      })
+      for (const end of [socket, tunnel]) end.on('error', () => {})
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      proxy.close()
+    })
+    const http_proxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const found = await read({ env: { ...env, HF_ENDPOINT: 'http://hub.invalid', http_proxy } })
+    expect(readFileSync(found.paths[0]!)).toEqual(parquet)
+    expect(new Set(tunnels)).toEqual(new Set(['hub.invalid:80']))
+    const error = await errorOf(read({ env: { ...env, http_proxy: 'nonsense' } }))
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(error.message).toMatch(/^The proxy that http_proxy or https_proxy names cannot be used/)
   })
 
   it('are given up when told to', async () => {

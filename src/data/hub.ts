@@ -30,7 +30,7 @@ export interface HubFiles {
 export interface HubOptions {
   /** Only what the cache holds is used. @default what HF_HUB_OFFLINE says */
   offline?: boolean | undefined
-  /** HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are read from here. @default process.env */
+  /** HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE and proxies are read from here. @default process.env */
   env?: NodeJS.ProcessEnv
   signal?: AbortSignal
   /** Says that a file is being fetched. */
@@ -72,7 +72,7 @@ async function openHub(source: HubSource, env: NodeJS.ProcessEnv, signal: AbortS
   const via = {
     ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
     ...(env.HF_TOKEN && { accessToken: env.HF_TOKEN }),
-    fetch: patientFetch(signal),
+    fetch: await patientFetch(env, signal),
   }
   const asking = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -174,14 +174,38 @@ async function save(
 }
 
 /** Servers under load refuse now and then: asked twice more, a second and two seconds later. */
-function patientFetch(signal: AbortSignal | undefined): typeof fetch {
+async function patientFetch(env: NodeJS.ProcessEnv, signal: AbortSignal | undefined): Promise<typeof fetch> {
+  const ask = await fetchThroughProxy(env)
   return async (input, init) => {
     for (let wait = 1; ; wait *= 2) {
-      const response = await fetch(input, { ...init, ...(signal && { signal }) })
+      const response = await ask(input, { ...init, ...(signal && { signal }) })
       if (wait > 2 || (response.status !== 429 && response.status < 500)) return response
       await response.body?.cancel()
       await new Promise((resolve) => setTimeout(resolve, wait * 1000))
     }
+  }
+}
+
+/** Node's own fetch knows no proxies. */
+async function fetchThroughProxy(env: NodeJS.ProcessEnv): Promise<typeof fetch> {
+  const httpProxy = env.http_proxy ?? env.HTTP_PROXY
+  const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY
+  if (!httpProxy && !httpsProxy) return fetch
+  const undici = await import('undici')
+  const noProxy = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',')
+  const proxies = { ...(httpProxy && { httpProxy }), ...(httpsProxy && { httpsProxy }), noProxy }
+  try {
+    const dispatcher = new undici.EnvHttpProxyAgent(proxies)
+    const through = (input: string | URL, init?: object) => undici.fetch(input, { ...init, dispatcher })
+    return through as unknown as typeof fetch
+  } catch (cause) {
+    throw new ConfigError(
+      `The proxy that http_proxy or https_proxy names cannot be used: ${messageOf(cause)}.`,
+      {
+        hint: 'Give it as http://HOST:PORT, or unset the variable.',
+        cause,
+      },
+    )
   }
 }
 

@@ -30,6 +30,18 @@ describe('the progress of an evaluation', () => {
     ).toBe('')
   })
 
+  it('makes room for a sentence', () => {
+    let written = ''
+    const write = (text: string) => {
+      written += text
+    }
+    const progress = new SampleProgress({ isTTY: true, write }, 'x', () => 0)
+    progress.note('before')
+    progress.update(0, 1)
+    progress.note('within')
+    expect(written).toBe('before\n\r\x1b[Kx  0/1\r\x1b[Kwithin\n')
+  })
+
   it('is one line on a terminal, never wider than it, and gone at the end', () => {
     const written = play(true, [
       [0, 0],

@@ -32,6 +32,12 @@ export class SampleProgress {
     this.#stream.write(live ? `\r\x1b[K${line.slice(0, (this.#stream.columns ?? 80) - 1)}` : `${line}\n`)
   }
 
+  /** A sentence above the line. */
+  note(text: string): void {
+    const live = this.#stream.isTTY && this.#shownAt !== undefined
+    this.#stream.write(`${live ? '\r\x1b[K' : ''}${text}\n`)
+  }
+
   /** Takes the line of a terminal away. */
   close(): void {
     if (this.#stream.isTTY && this.#shownAt !== undefined) this.#stream.write('\r\x1b[K')
