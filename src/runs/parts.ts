@@ -6,11 +6,17 @@ import type { Grader } from '../grader/grader.js'
 import type { GraderOptions } from '../grader/index.js'
 import type { Recipe } from './recipe.js'
 
+/**
+ * How games and their yardsticks grade: the last box alone, as the papers do; and a numeral is asked for where the answer
+ * is one, lest a model answers with the question.
+ */
+const gameGrading: GraderOptions = { extract: ['last_box'], unevaluated: 'refuse' }
+
 /** Passed in, so that a test can bring its own engine and game. */
 export interface Parts {
   loadGame(name: string): Promise<AnyGame>
   openEngine(engine: Recipe['engine']): Promise<Engine>
-  /** The grader that games and yardsticks share takes the last box alone. @default { extract: ['last_box'] } */
+  /** @default gameGrading */
   createGrader(options?: GraderOptions): Promise<Grader>
   loadWorld(name: 'arithmetic'): Promise<World>
   /** The first n problems of a JSONL file. */
@@ -28,7 +34,7 @@ export const parts: Parts = {
     const { openLocalEngine } = await import('../engine/local/index.js')
     return openLocalEngine({ threads })
   },
-  async createGrader(options = { extract: ['last_box'] }) {
+  async createGrader(options = gameGrading) {
     const { createGrader } = await import('../grader/index.js')
     return createGrader(options)
   },
