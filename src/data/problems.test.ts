@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DataError } from '../core/errors.js'
 import { projectRoot } from '../core/paths.js'
-import { loadProblems } from './problems.js'
+import { loadProblems, loadQuestions } from './problems.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'sparring-problems-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -35,6 +35,13 @@ describe('loadProblems', () => {
     const error: unknown = await loadProblems(file(content)).catch((cause) => cause)
     expect(error).toBeInstanceOf(DataError)
     expect((error as DataError).message).toContain(part)
+  })
+})
+
+describe('loadQuestions', () => {
+  it('takes lines with and without an answer', async () => {
+    const path = file('{"problem":"1+1","answer":2,"level":3}\n{"problem":"2+2"}')
+    expect(await loadQuestions(path)).toEqual([{ problem: '1+1', answer: '2' }, { problem: '2+2' }])
   })
 })
 

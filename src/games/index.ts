@@ -5,6 +5,7 @@ import type { AnyGame } from './game.js'
 
 const loaders: Record<string, () => Promise<AnyGame>> = {
   pasodoble: async () => (await import('./pasodoble/game.js')).pasodoble,
+  grpo: async () => (await import('./grpo/game.js')).grpo,
   sft: async () => (await import('./sft/game.js')).sft,
 }
 

@@ -50,6 +50,16 @@ export function rewardMetrics(all: readonly (readonly number[])[]): Metrics {
   }
 }
 
+/** Questions by how many of their answers were right: `pass_rate/p0` .. `pass_rate/p<answers>`, and the mean rate. */
+export function passRateMetrics(rates: readonly number[], answers: number): Metrics {
+  if (rates.length === 0) return {}
+  const metrics: Metrics = {}
+  for (let right = 0; right <= answers; right++) {
+    metrics[`pass_rate/p${right}`] = rates.filter((rate) => Math.round(rate * answers) === right).length
+  }
+  return { ...metrics, 'pass_rate/mean': mean(rates) }
+}
+
 const reasons = ['equal', 'different', 'no_answer', 'unparsable_gold', 'timeout', 'error'] as const
 
 /** Share of each outcome of the grader. */

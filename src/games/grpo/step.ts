@@ -76,6 +76,14 @@ export async function policySteps(
   return steps
 }
 
+/** The groups of a round, in order, shared out among so many steps or fewer, where there are not groups enough for all. */
+export function shareOut(groups: readonly (readonly Sample[])[], steps: number): Sample[][] {
+  const size = Math.ceil(groups.length / steps)
+  return Array.from({ length: Math.ceil(groups.length / Math.max(1, size)) }, (_, i) =>
+    groups.slice(i * size, (i + 1) * size).flat(),
+  )
+}
+
 /** How far the trainer's log-probabilities are from the sampler's, over completion tokens. */
 function samplerKl(rows: readonly PolicyDatum[], logprobs: readonly Float32Array[]): [number, number] {
   const differences = rows.flatMap(({ rollout, datum }, i) => {

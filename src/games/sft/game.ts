@@ -3,11 +3,11 @@
  * shuffle, which is drawn anew for every pass. The loss is the mean cross-entropy over the batch's trained tokens.
  */
 import { ConfigError, DataError } from '../../core/errors.js'
-import { randomStream } from '../../core/random.js'
 import { loadConversations } from '../../data/conversations.js'
 import type { ChatMessage, FrozenPolicy } from '../../engine/engine.js'
 import type { Game, GameContext } from '../game.js'
 import { oncePerRun } from '../once.js'
+import { takeInPasses } from '../passes.js'
 import { type Config, config } from './config.js'
 import { type Example, encodeConversation, exampleDatum, trainedTokens } from './examples.js'
 
@@ -51,7 +51,7 @@ export function sftOn(conversations?: ChatMessage[][]): Game<Config, State> {
         return { state, report: { metrics: {}, rollouts: [], skipped: 'all epochs are done' } }
       }
 
-      const batch = nextExamples(train, first, batch_size, seed)
+      const batch = takeInPasses(train, first, batch_size, seed)
       const tokens = batch.reduce((sum, example) => sum + trainedTokens(example), 0)
       ctx.phase('student trains')
       const report = await policy.forwardBackward(
@@ -111,17 +111,6 @@ async function load(ctx: Omit<Context, 'round'>, given: ChatMessage[][] | undefi
     dropped: examples.length - fitting.length,
     seed: ctx.random('epochs').int(2 ** 31),
   }
-}
-
-/** Sequences first .. first + n - 1 of the endless row of shuffled passes. */
-function nextExamples(train: Example[], first: number, n: number, seed: number): Example[] {
-  const shuffles = new Map<number, Example[]>()
-  return Array.from({ length: n }, (_, i) => {
-    const epoch = Math.floor((first + i) / train.length)
-    const order = shuffles.get(epoch) ?? randomStream(seed, 'epoch', epoch).shuffle(train)
-    shuffles.set(epoch, order)
-    return order[(first + i) % train.length]!
-  })
 }
 
 /** Mean cross-entropy over the trained tokens, nats. */

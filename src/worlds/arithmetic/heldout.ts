@@ -38,6 +38,12 @@ export function sampleTraining(kind: Kind, stream: RandomStream): Expression {
   }
 }
 
+/** A problem that may be trained on, kinds alike, with its true answer. */
+export function drawProblem(stream: RandomStream): { problem: string; answer: string } {
+  const expression = sampleTraining(stream.pick(kinds), stream)
+  return { problem: print(expression), answer: `${evaluate(expression)}` }
+}
+
 /**
  * `n` different held-out problems, kinds in turn. A kind that has no more (single-digit kinds hold a few only) leaves
  * its turns to the others. Throws DataError where n is above 20 000, or
