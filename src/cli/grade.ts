@@ -65,10 +65,11 @@ function options({ processes, deadline, tolerance, unevaluated, extract }: Grade
   if (unevaluated !== 'accept' && unevaluated !== 'refuse') {
     throw new ConfigError(`--unevaluated ${unevaluated} is neither accept nor refuse.`)
   }
+  if (deadline <= 0) throw new ConfigError('--deadline must be more than 0 seconds.')
   const chosen = extract?.split(',').map((name) => {
     const known = methods.find((method) => method === name.trim())
     if (known !== undefined) return known
-    const guess = nearest(name, methods)
+    const guess = nearest(name.trim(), methods)
     throw new ConfigError(`--extract: there is no method ${name}.`, {
       hint: guess ? `Did you mean ${guess}?` : `Choose of: ${methods.join(', ')}.`,
     })
