@@ -96,6 +96,8 @@ const runs = [
   `{game: pasodoble, rounds: 1, roles: {${role('proposer')}, ${role('solver')}},
     settings: {old_logprobs: sampler, proposer: {temperature: 1}, solver: {temperature: 1}},
     anchors: {world: arithmetic, heldout: {role: solver, problems: arithmetic}}}`,
+  `{game: pasodoble, rounds: 2, roles: {${role('proposer')}, ${role('solver')}},
+    settings: {schedule: offline, offline: {proposer_updates: 1}}, anchors: {world: arithmetic}}`,
   `{game: sft, rounds: 1, roles: {${role('student')}},
     settings: {data: [conversations.jsonl], batch_size: 1, validation_share: 0.5}}`,
 ]

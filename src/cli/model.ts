@@ -7,6 +7,7 @@ import { nearest } from '../core/nearest.js'
 import type { Policy } from '../engine/engine.js'
 import type { Prompt } from '../eval/evaluate.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
+import { playerOf } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
 
@@ -75,7 +76,7 @@ export async function findInRun(
     })
   }
   const loaded = await loadRecipe(join(run, 'config.json'), { loadGame: parts.loadGame })
-  const folder = join(await newestCheckpoint(run), chooseRole(loaded, role))
+  const folder = join(await newestCheckpoint(run), playerOf(loaded, chooseRole(loaded, role)))
   const { game, recipe } = loaded
   const prompt: Prompt = (problem) =>
     game.anchorPrompt?.(recipe.settings, problem) ?? { messages: [{ role: 'user', content: problem }] }

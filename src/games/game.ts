@@ -84,6 +84,8 @@ export interface Game<Config = unknown, State = unknown> {
    */
   setup(ctx: Omit<GameContext<Config>, 'round'>): Promise<State>
   round(ctx: GameContext<Config>, state: State): Promise<{ state: State; report: RoundReport }>
+  /** Role whose policy, optimizer included, plays this role: itself, unless the settings let one model play several. */
+  playedBy?(config: Config, role: string): string
   /** How a held-out problem is put to the role that answers problems in this game; the bare problem where absent. */
   anchorPrompt?(config: Config, problem: string): { messages: ChatMessage[]; suffix?: string }
   /** The largest demands of a round, for the memory plan. */

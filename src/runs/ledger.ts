@@ -57,7 +57,7 @@ export class Ledger {
     if (round < 0) return undefined
 
     const folder = this.#run.at('checkpoints', folderName(round))
-    for (const [name, role] of Object.entries(this.#match.roles)) await role.policy.load(`${folder}/${name}`)
+    for (const [name, policy] of Object.entries(this.#match.policies)) await policy.load(`${folder}/${name}`)
     const { state } = await readCheckpointState(folder)
     this.#checkpoint = round
     await this.#prune()
@@ -108,13 +108,12 @@ export class Ledger {
   async checkpoint({ round, state }: Position): Promise<void> {
     if (this.#checkpoint === round) return
     await this.#run.syncRollouts()
-    const { game, roles } = this.#match
-    const policies = Object.fromEntries(Object.entries(roles).map(([name, { policy }]) => [name, policy]))
+    const { game, policies } = this.#match
     const content = { round, game: game.name, state: JSON.parse(state) }
     const files = await writing(this.#run.path, `checkpoint ${folderName(round)}`, () =>
       writeCheckpoint(this.#run.disk, this.#run.checkpoints, policies, content),
     )
-    await this.#run.listCheckpoint(round, Object.keys(roles))
+    await this.#run.listCheckpoint(round, Object.keys(policies))
     await this.#write([{ kind: 'checkpoint', round, files }])
     this.#checkpoint = round
     await this.#prune()

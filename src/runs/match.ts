@@ -1,4 +1,5 @@
 /** Everything one run plays with, opened from its recipe: the engine, a policy for each role, the grader, the yardsticks. */
+import { ConfigError } from '../core/errors.js'
 import { randomStream } from '../core/random.js'
 import type { AdamParams, Engine, MemoryPlan, Policy } from '../engine/engine.js'
 import type { EvalProblem } from '../eval/evaluate.js'
@@ -14,6 +15,8 @@ export interface Match {
   game: AnyGame
   engine: Engine
   roles: Record<string, Role>
+  /** By role; a role that another one's policy plays has none here. */
+  policies: Record<string, Policy>
   grader: Grader
   world: World | undefined
   heldout: Heldout | undefined
@@ -37,7 +40,7 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
   const { heldout, world } = recipe.anchors
   const problems = heldout && (await loadHeldout(heldout, parts, path))
   const engine = await parts.openEngine(recipe.engine)
-  const roles: Record<string, Role> = {}
+  const policies: Record<string, Policy> = {}
   const open: { close(): Promise<void> }[] = [engine]
   const close = async () => {
     for (const part of open.reverse()) await part.close().catch(() => {})
@@ -45,18 +48,24 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
   try {
     const grader = await parts.createGrader()
     open.push(grader)
-    for (const name of game.roles) {
+    for (const name of ownRoles(loaded)) {
       const role = recipe.roles[name]!
-      const policy = await openPolicy(engine, role, path(role.model), recipe.seed, name)
-      open.push(policy)
-      roles[name] = { name, policy, adam: adamParams(role, 0, recipe.rounds) }
+      policies[name] = await openPolicy(engine, role, path(role.model), recipe.seed, name)
+      open.push(policies[name])
     }
+    const roles = Object.fromEntries(
+      game.roles.map((name): [string, Role] => {
+        const policy = policies[playerOf(loaded, name)]!
+        return [name, { name, policy, adam: adamParams(recipe.roles[name]!, 0, recipe.rounds) }]
+      }),
+    )
     const memory = await engine.planMemory(game.workload?.(recipe.settings) ?? usualWorkload)
     return {
       recipe,
       game,
       engine,
       roles,
+      policies,
       grader,
       world: world && (await parts.loadWorld(world)),
       heldout: heldout && problems && { recipe: heldout, problems },
@@ -68,6 +77,29 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
     await close()
     throw error
   }
+}
+
+/** The role whose policy plays a role. */
+export function playerOf({ recipe, game }: Pick<LoadedRecipe, 'recipe' | 'game'>, role: string): string {
+  return game.playedBy?.(recipe.settings, role) ?? role
+}
+
+/** Roles with a policy of their own. Throws ConfigError where another's model would stand in for a different one. */
+function ownRoles(loaded: LoadedRecipe): string[] {
+  const { recipe, game, file } = loaded
+  for (const name of game.roles) {
+    const player = playerOf(loaded, name)
+    const [given, played] = [name, player].map((role) => {
+      const { model, lora } = recipe.roles[role]!
+      return { model, lora }
+    })
+    if (JSON.stringify(given) === JSON.stringify(played)) continue
+    throw new ConfigError(
+      `${file}: roles.${name} and roles.${player} name different models, and the settings let ${player} play both.`,
+      { hint: `Give both the same model and lora.` },
+    )
+  }
+  return game.roles.filter((name) => playerOf(loaded, name) === name)
 }
 
 async function loadHeldout({ problems, n }: HeldoutRecipe, parts: Parts, path: (name: string) => string) {
@@ -130,7 +162,7 @@ export function gameContext(
   }
 }
 
-/** Optimizer steps that each role has taken. */
-export function versions(match: Match): Record<string, number> {
-  return Object.fromEntries(Object.entries(match.roles).map(([name, { policy }]) => [name, policy.version]))
+/** Optimizer steps that each policy has taken. */
+export function versions({ policies }: Match): Record<string, number> {
+  return Object.fromEntries(Object.entries(policies).map(([name, { version }]) => [name, version]))
 }

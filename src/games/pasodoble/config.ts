@@ -61,11 +61,43 @@ const solver = z.strictObject({
     .describe('User message; {question} is the question'),
 })
 
+const offline = z.strictObject({
+  proposer_updates: z.int().min(1).default(10).describe('Updates of the proposer that make up its phase'),
+  solver_updates: z.int().min(1).default(5).describe('Updates of the solver that make up its phase'),
+  questions_per_update: z
+    .int()
+    .min(1)
+    .default(6)
+    .describe('Questions that the solver takes from the buffer for one update'),
+  max_failed_draws: z
+    .int()
+    .min(1)
+    .default(10)
+    .describe('Draws in a row without anything to learn from that end a phase'),
+  buffer_cap: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Questions in the buffer beyond which the oldest are dropped; 0 is no limit'),
+  eviction: z
+    .enum(['none', 'authors'])
+    .default('none')
+    .describe(
+      "Questions that leave the buffer: none, or by the authors' unused rule: solved every time, or three visits without a rise",
+    ),
+})
+
 const settings = z.strictObject({
   as: z
     .enum(['paper', 'code'])
     .default('paper')
     .describe('Whose reading of the method fills the keys left out'),
+
+  schedule: z
+    .enum(['online', 'offline'])
+    .default('online')
+    .describe('Both roles take their steps in every round, or the roles take turns'),
+  offline: offline.prefault({}).describe('Phases and question buffer of the offline schedule'),
 
   knowledge: z
     .union([knowledge, z.literal('none'), z.literal(false)])
@@ -127,6 +159,10 @@ const settings = z.strictObject({
     .default('per_question')
     .describe('Gradient steps of the solver in a round: one a valid question, or one in all'),
   frozen: z.enum(['none', 'proposer']).default('none').describe('Role that is played but not trained'),
+  self_play: z
+    .boolean()
+    .default(false)
+    .describe("The solver's policy plays and trains both roles, with the one optimizer that it has"),
 
   answer_reward: z
     .enum(['match', 'random', 'partially_random'])
@@ -156,6 +192,11 @@ const checked = settings.superRefine((config, issues) => {
   for (const role of ['proposer', 'solver'] as const) {
     const message = lossConflict(config, config[role])
     if (message) issues.addIssue({ code: 'custom', path: ['old_logprobs'], message })
+  }
+  if (config.self_play && config.frozen === 'proposer') {
+    const message =
+      'a proposer that the solver plays as well cannot be frozen: set self_play: false or frozen: none'
+    issues.addIssue({ code: 'custom', path: ['self_play'], message })
   }
 })
 

@@ -3,13 +3,16 @@ import { lastBoxed } from '../../grader/extract/boxed.js'
 import type { Verdict } from '../../grader/grader.js'
 import type { GameContext } from '../game.js'
 import type { Config } from './config.js'
-import type { Answered, Graded } from './question.js'
+import type { Answers, Grades, Question } from './question.js'
 
 /**
  * r^s_ij of every answer. A question without an answer of its own gives 0 throughout; so does an answer that boxes
  * nothing. Where the run has a world, the same call audits the labels; the audit touches no reward.
  */
-export async function grade(ctx: GameContext<Config>, questions: readonly Answered[]): Promise<Graded[]> {
+export async function grade<Q extends Question & Answers>(
+  ctx: GameContext<Config>,
+  questions: readonly Q[],
+): Promise<(Q & Grades)[]> {
   const { config, world } = ctx
   const cases: { gold: string; prediction: string }[] = []
   const compare = (gold: string, predictions: readonly string[]) => {

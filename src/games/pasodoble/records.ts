@@ -3,15 +3,15 @@ import type { Rollout } from '../../core/rollout.js'
 import type { GameContext, RolloutRecord } from '../game.js'
 import { meanLogprob } from '../grpo/metrics.js'
 import type { Config } from './config.js'
-import type { Batch, Scored } from './question.js'
+import type { Batch, Lesson, Revisited, Scored } from './question.js'
+
+type Context = GameContext<Config>
 
 /**
  * The proposer's groups are the texts, the solver's the questions; `parts.question_id`, unique in the round, ties the two.
  */
-export function records(ctx: GameContext<Config>, batches: readonly Batch[]): RolloutRecord[] {
-  const { config, roles } = ctx
-  const decode = (role: string, prompt: Int32Array) =>
-    roles[role]!.policy.tokenizer.decode(prompt, { special: true })
+export function records(ctx: Context, batches: readonly Batch[]): RolloutRecord[] {
+  const { config } = ctx
   return batches.flatMap(({ questions, trains }, b) =>
     questions.flatMap((question, i) => {
       const id = b * config.questions + i
@@ -19,30 +19,46 @@ export function records(ctx: GameContext<Config>, batches: readonly Batch[]): Ro
         role: 'proposer',
         group: b,
         index: i,
-        prompt: decode('proposer', question.prompt),
+        prompt: promptText(ctx, 'proposer', question.prompt),
         ...completion(question.rollout),
         reward: question.reward,
         parts: proposalParts(id, question),
         advantage: question.advantage,
         trained: trains.proposer && config.frozen !== 'proposer',
       }
-      const prompt = question.solverPrompt ? decode('solver', question.solverPrompt) : ''
-      const answers = question.answers.map(
-        (rollout, j): RolloutRecord => ({
-          role: 'solver',
-          group: id,
-          index: j,
-          prompt,
-          ...completion(rollout),
-          reward: question.rewards[j]!,
-          parts: answerParts(id, question, j),
-          advantage: question.solverAdvantages[j]!,
-          trained: trains.solver && question.valid,
-        }),
-      )
-      return [proposal, ...answers]
+      const trained = config.schedule === 'online' && trains.solver && question.valid
+      return [proposal, ...answerRecords(ctx, question, id, trained)]
     }),
   )
+}
+
+/** Of a draw of the solver's phase; `parts.proposed_in` is the round that holds the question's proposal. */
+export function revisitRecords(ctx: Context, questions: readonly Revisited[]): RolloutRecord[] {
+  return questions.flatMap((question, id) =>
+    answerRecords(ctx, question, id, question.valid).map((record) => ({
+      ...record,
+      parts: { ...record.parts, pass_rate: question.passRate, proposed_in: question.entry.born + 1 },
+    })),
+  )
+}
+
+function answerRecords(ctx: Context, question: Lesson, id: number, trained: boolean): RolloutRecord[] {
+  const prompt = question.solverPrompt ? promptText(ctx, 'solver', question.solverPrompt) : ''
+  return question.answers.map((rollout, j) => ({
+    role: 'solver',
+    group: id,
+    index: j,
+    prompt,
+    ...completion(rollout),
+    reward: question.rewards[j]!,
+    parts: answerParts(id, question, j),
+    advantage: question.solverAdvantages[j]!,
+    trained,
+  }))
+}
+
+function promptText({ roles }: Context, role: string, prompt: Int32Array): string {
+  return roles[role]!.policy.tokenizer.decode(prompt, { special: true })
 }
 
 function completion(rollout: Rollout) {
@@ -73,7 +89,7 @@ function proposalParts(id: number, question: Scored): RolloutRecord['parts'] {
   }
 }
 
-function answerParts(id: number, question: Scored, j: number): RolloutRecord['parts'] {
+function answerParts(id: number, question: Lesson, j: number): RolloutRecord['parts'] {
   return {
     question_id: id,
     question: question.question,

@@ -12,8 +12,8 @@ import {
 } from '../grpo/metrics.js'
 import type { StepReport } from '../grpo/step.js'
 import type { Config } from './config.js'
-import { type Batch, fates, isWellFormed, type Scored } from './question.js'
-import { records } from './records.js'
+import { type Batch, fates, isWellFormed, type Lesson, type Revisited, type Scored } from './question.js'
+import { records, revisitRecords } from './records.js'
 
 type Context = GameContext<Config>
 type Steps = { proposer: StepReport[]; solver: StepReport[] }
@@ -26,18 +26,39 @@ export function report(ctx: Context, batches: readonly Batch[], steps: Steps): R
       ...prefixed('proposer', proposerMetrics(batches, steps.proposer)),
       ...prefixed('solver', solverMetrics(questions, steps.solver)),
       ...questionMetrics(questions, ctx.config.answers),
-      ...(ctx.world && auditMetrics(questions)),
+      ...(ctx.world && { ...labelMetrics(questions), ...lessonMetrics(questions) }),
       'texts/kept_frac': fraction(batches, ({ trains }) => trains.proposer || trains.solver),
     },
     rollouts: records(ctx, batches),
-    ...(idle && { skipped: idleReason(batches) }),
+    ...(idle && { skipped: idleReason(ctx.config, batches) }),
   }
 }
 
-function idleReason(batches: readonly Batch[]): string {
+/** Of a draw of the solver's phase in the offline form. */
+export function revisitReport(
+  ctx: Context,
+  questions: readonly Revisited[],
+  steps: StepReport[],
+): RoundReport {
+  return {
+    metrics: {
+      ...prefixed('proposer', stepMetrics([])),
+      ...prefixed('solver', solverMetrics(questions, steps)),
+      ...(ctx.world && lessonMetrics(questions)),
+      'buffer/valid_frac': fraction(questions, (q) => q.valid),
+      'buffer/pass_rate_mean': mean(questions.map((q) => q.passRate)),
+      'buffer/age_mean': mean(questions.map((q) => ctx.round - q.entry.born)),
+    },
+    rollouts: revisitRecords(ctx, questions),
+    ...(steps.length === 0 && { skipped: 'no question of the buffer was solved some of the time' }),
+  }
+}
+
+function idleReason(config: Config, batches: readonly Batch[]): string {
   const questions = batches.flatMap((batch) => batch.questions)
   if (questions.length === 0) return 'no prompt of the proposer is within its limit'
   if (!questions.some((q) => q.fate === 'valid')) return 'no question was solved some of the time'
+  if (config.frozen === 'proposer' && config.schedule === 'offline') return 'the proposer is frozen'
   return batches.some(({ trains }) => trains.proposer || trains.solver)
     ? 'no rollout has an advantage'
     : 'all rewards of the proposer are equal'
@@ -55,7 +76,7 @@ function proposerMetrics(batches: readonly Batch[], steps: StepReport[]): Metric
   }
 }
 
-function solverMetrics(questions: readonly Scored[], steps: StepReport[]): Metrics {
+function solverMetrics(questions: readonly Lesson[], steps: StepReport[]): Metrics {
   const asked = questions.filter((q) => q.answers.length > 0)
   return {
     ...rewardMetrics(asked.map((q) => q.rewards)),
@@ -84,14 +105,21 @@ function questionMetrics(questions: readonly Scored[], answers: number): Metrics
 }
 
 /** How true the proposer's labels are, where the world can tell. */
-function auditMetrics(questions: readonly Scored[]): Metrics {
+function labelMetrics(questions: readonly Scored[]): Metrics {
   const wellFormed = questions.filter(isWellFormed)
   const audited = wellFormed.filter((q) => q.audit)
-  const valid = audited.filter((q) => q.valid)
-  const answers = audited.flatMap((q) => q.audit!.answersRight)
   return {
     ...(wellFormed.length > 0 && { 'labels/in_world_frac': audited.length / wellFormed.length }),
     ...(audited.length > 0 && { 'labels/accuracy': fraction(audited, (q) => q.audit!.labelRight) }),
+  }
+}
+
+/** How true what the solver learns from is, and how true its answers. */
+function lessonMetrics(questions: readonly Lesson[]): Metrics {
+  const audited = questions.filter((q) => isWellFormed(q) && q.audit)
+  const valid = audited.filter((q) => q.valid)
+  const answers = audited.flatMap((q) => q.audit!.answersRight)
+  return {
     ...(valid.length > 0 && { 'labels/accuracy_valid': fraction(valid, (q) => q.audit!.labelRight) }),
     ...(answers.length > 0 && { 'labels/solver_accuracy': fraction(answers, (right) => right) }),
   }

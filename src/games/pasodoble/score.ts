@@ -1,8 +1,16 @@
-/** Steps 5 to 8: from compared answers to rewards, advantages and what may be learned from. */
+/** From compared answers to rewards, advantages and what may be learned from. */
 import type { QuestionHistory } from '../../data/history.js'
 import { allEqual, groupAdvantages } from '../grpo/advantages.js'
 import type { Config } from './config.js'
-import { type Batch, type Fate, type Graded, isWellFormed } from './question.js'
+import {
+  type Batch,
+  type Fate,
+  type Graded,
+  type Grades,
+  isWellFormed,
+  type Lesson,
+  type Scored,
+} from './question.js'
 import {
   difficultyReward,
   diversityReward,
@@ -51,6 +59,28 @@ export function score(graded: readonly Graded[], history: QuestionHistory, confi
     questions: scored.map((question, i) => ({ ...question, advantage: advantages[i]! })),
     trains: { proposer, solver: config.skip_both_on_equal_rewards ? proposer : anyValid },
   }
+}
+
+/** Scores fresh answers to a question that was found sound when it was proposed. */
+export function rescore<Q extends Grades>(
+  question: Q,
+  config: Config,
+): Q & Pick<Lesson, 'passRate' | 'solverAdvantages' | 'valid'> {
+  const p = passRate(question.rewards)
+  return {
+    ...question,
+    passRate: p,
+    solverAdvantages: groupAdvantages(question.rewards, { scaleRewards: config.scale_rewards }),
+    valid: isValidForSolver(p, config),
+  }
+}
+
+/** Questions that the solver may learn from. */
+export function lessons(batches: readonly Batch[]): Scored[] {
+  return batches
+    .filter((batch) => batch.trains.solver)
+    .flatMap((batch) => batch.questions)
+    .filter((question) => question.valid)
 }
 
 function fateOf(question: Graded, flaw: Flaw | null, p: number, config: Config): Fate {
