@@ -5,6 +5,7 @@ import { ConfigError } from '../core/errors.js'
 import { projectRoot } from '../core/paths.js'
 import { isEquivalent, lastBoxed } from '../grader/index.js'
 import { benchmarkNames, benchmarks } from './benchmarks/registry.js'
+import { gameGrading } from './grading.js'
 import { promptFor, protocolFor, protocolNames, protocolOf } from './protocols.js'
 import { mathsShots } from './shots.js'
 
@@ -38,7 +39,8 @@ describe('a protocol', () => {
       maxTokens: 32_768,
     })
     expect(of('greedy')).toMatchObject({ samples: 1, shots: 0, temperature: 0 })
-    expect(of('pasodoble').grader.extract).toEqual(['last_box'])
+    expect(of('pasodoble').grader).toMatchObject({ extract: ['last_box'], unevaluated: 'accept' })
+    expect(of('game').grader).toMatchObject(gameGrading)
   })
 
   it('puts the problem in its place, whatever the problem holds', () => {

@@ -12,6 +12,7 @@ import { defaultMethods, type Method } from '../grader/extract/index.js'
 import type { AnswerPrompt } from './answerer.js'
 import type { Kind } from './benchmarks/registry.js'
 import type { Prompt } from './evaluate.js'
+import { gameGrading } from './grading.js'
 import { mathsShots } from './shots.js'
 
 export interface Protocol {
@@ -47,18 +48,23 @@ export interface GradingRules {
   code?: Limits
 }
 
+interface Rules {
+  extract: readonly Method[]
+  unevaluated?: GradingRules['unevaluated']
+}
+
 /** Values that a flag may change. */
 export type Changes = Partial<Pick<Protocol, 'samples' | 'temperature' | 'topP' | 'maxTokens' | 'seed'>>
 
-/** What the reference implementations and a run's own yardsticks take: the last box, and nothing else. */
-const boxed = gradingBy(['last_box'])
+/** What the reference implementation of PasoDoble takes: the last box, and nothing else. */
+const boxed = grading({ extract: ['last_box'] })
 /** Whatever way a model has to say its answer. */
-const lenient = gradingBy(defaultMethods)
+const lenient = grading({ extract: defaultMethods })
 
 const zeroShot = { shots: 0, topP: 1, stop: [], seed: 0 }
 
-function gradingBy(extract: readonly Method[]): GradingRules {
-  return { extract: [...extract], tolerance: TOLERANCE, unevaluated: 'accept', deadlineMs: 5000 }
+function grading({ extract, unevaluated = 'accept' }: Rules): GradingRules {
+  return { extract: [...extract], tolerance: TOLERANCE, unevaluated, deadlineMs: 5000 }
 }
 
 /** The same prompt for every kind. */
@@ -131,7 +137,7 @@ const presets: Protocol[] = [
 ]
 
 /** As the game of a run puts problems, or bare; sampled as a run's own yardsticks are, and greedy. */
-const game = { ...zeroShot, samples: 1, maxTokens: 512, grader: boxed }
+const game = { ...zeroShot, samples: 1, maxTokens: 512, grader: grading(gameGrading) }
 const gamePresets = [
   { ...game, name: 'game', temperature: 1 },
   { ...game, name: 'game-greedy', temperature: 0 },

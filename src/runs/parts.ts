@@ -1,16 +1,11 @@
 /** The modules a run is made of, loaded when a run needs them: `sparring --help` loads none. */
 import type { Engine } from '../engine/engine.js'
 import type { EvalProblem } from '../eval/evaluate.js'
+import { gameGrading } from '../eval/grading.js'
 import type { AnyGame, World } from '../games/game.js'
 import type { Grader } from '../grader/grader.js'
 import type { GraderOptions } from '../grader/index.js'
 import type { Recipe } from './recipe.js'
-
-/**
- * How games and their yardsticks grade: the last box alone, as the papers do; and a numeral is asked for where the answer
- * is one, lest a model answers with the question.
- */
-const gameGrading: GraderOptions = { extract: ['last_box'], unevaluated: 'refuse' }
 
 /** Passed in, so that a test can bring its own engine and game. */
 export interface Parts {
