@@ -200,23 +200,34 @@ describe('a run file', () => {
   })
 })
 
+type PlayedRecipe = Recipe & { settings: { [key: string]: unknown; proposer: Record<string, string> } }
+
 describe('the recipes of the package', () => {
   it('are valid', async () => {
     expect(recipeNames().length).toBeGreaterThanOrEqual(5)
     for (const name of recipeNames()) expect((await loadRecipe(name, { loadGame })).name).toBe(name)
   })
 
-  it('differ from their controls in nothing but the reward of answers', async () => {
-    const names = ['pasodoble-tiny', 'pasodoble-random-tiny', 'pasodoble-partial-random-tiny']
-    const recipes = await Promise.all(names.map((name) => loadRecipe(name, { loadGame })))
-    const without = recipes.map(({ recipe }) => ({
-      ...recipe,
-      settings: { ...recipe.settings, answer_reward: '' },
-    }))
-    expect(without[1]).toEqual(without[0])
-    expect(without[2]).toEqual(without[0])
-    const rewards = recipes.map(({ recipe }) => recipe.settings.answer_reward)
-    expect(rewards).toEqual(['match', 'random', 'partially_random'])
+  it.each([
+    ['pasodoble-random-tiny', { answer_reward: 'random' }],
+    ['pasodoble-partial-random-tiny', { answer_reward: 'partially_random' }],
+    ['pasodoble-frozen-proposer-tiny', { frozen: 'proposer' }],
+    ['pasodoble-no-diversity-tiny', { diversity: false }],
+    ['pasodoble-self-play-tiny', { self_play: true }],
+    ['pasodoble-no-knowledge-tiny', { knowledge: 'none' }],
+  ])('%s differs from pasodoble-tiny in nothing but what it is named for', async (name, change) => {
+    const load = async (recipe: string) => (await loadRecipe(recipe, { loadGame })).recipe as PlayedRecipe
+    const [game, control] = [await load('pasodoble-tiny'), await load(name)]
+    const { user, user_without_knowledge } = game.settings.proposer
+    expect(control).toMatchObject({ settings: change })
+    expect({
+      ...control,
+      settings: {
+        ...control.settings,
+        ...Object.fromEntries(Object.keys(change).map((key) => [key, game.settings[key]])),
+        proposer: { ...control.settings.proposer, user, user_without_knowledge },
+      },
+    }).toEqual(game)
   })
 
   it('know every kind of problem of the arithmetic world', () => {
