@@ -20,6 +20,11 @@ export interface Rollout {
   logprobs: RawLogprobs
   /** Exact entropy of the raw next-token distribution at each position, nats; absent where an engine cannot know it. */
   entropies?: Float32Array
+  /**
+   * Exact entropy of the distribution that each token was drawn from, after temperature, top-k and top-p, nats; exactly 0
+   * where a single token was left. Only where it was asked for.
+   */
+  samplingEntropies?: Float32Array
   stop: StopReason
   /** Decoded text without special end-of-text tokens and without the stop string. */
   text: string

@@ -59,6 +59,8 @@ export interface SampleParams {
   stop: string[]
   /** Ids that end a completion, beside the tokenizer's own; the text ends before them, the tokens include them. */
   stopIds?: number[]
+  /** Rollouts carry `samplingEntropies` as well, from engines that know exact entropies. */
+  samplingEntropy?: boolean
 }
 
 /**

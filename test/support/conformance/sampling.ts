@@ -282,5 +282,26 @@ export function describeSampling(subject: Subject): void {
         }
       }
     })
+
+    it.skipIf(!capabilities.exactEntropy)(
+      'reports the exact entropy of the distribution it drew from, where that is asked for',
+      async () => {
+        const policy = subject.policy()
+        const { prompt } = requests()[1]!
+        const first = await nextTokenLogprobs(policy, prompt)
+        const shape = { temperature: 0.6, topP: steadyNucleus(first, 0.95, 0.6) }
+        const params = { ...sampling({ ...shape, maxTokens: 3 }), samplingEntropy: true }
+        for (const { tokens, samplingEntropies } of await draw(params, [{ prompt, n: 4, seed: 5 }])) {
+          expect(samplingEntropies!.length).toBe(tokens.length)
+          const expected = samplingDistribution(first, shape)
+          const entropy = expected.reduce((sum, p) => (p > 0 ? sum - p * Math.log(p) : sum), 0)
+          expect(Math.abs(samplingEntropies![0]! - entropy)).toBeLessThan(tolerance)
+        }
+        const sure = await draw({ ...params, topK: 1 }, [{ prompt, n: 1, seed: 5 }])
+        expect([...sure[0]!.samplingEntropies!]).toEqual([...sure[0]!.tokens].map(() => 0))
+        const [plain] = await draw(sampling(), [{ prompt, n: 1, seed: 5 }])
+        expect(plain!.samplingEntropies).toBeUndefined()
+      },
+    )
   })
 }

@@ -4,7 +4,7 @@ import { samplingDistribution } from '../../../../test/support/sampling.js'
 import { chiSquareP } from '../../../../test/support/statistics.js'
 import { EngineError } from '../../../core/errors.js'
 import { randomStream } from '../../../core/random.js'
-import { chooseToken } from './choose.js'
+import { chooseToken, samplingEntropy } from './choose.js'
 
 const free = { temperature: 1, topP: 1, topK: 0 }
 /** The largest uniform number below 1 that a stream can give. */
@@ -176,6 +176,55 @@ describe('filters', () => {
         }
       }),
       { seed: 1, numRuns: 100 },
+    )
+  })
+})
+
+describe('samplingEntropy', () => {
+  const entropy = (probabilities: number[], changes: Partial<typeof free> = {}) =>
+    samplingEntropy(Float32Array.from(probabilities), 0, probabilities.length, { ...free, ...changes })
+
+  it('is that of the whole distribution where nothing is filtered', () => {
+    expect(entropy([0.5, 0.25, 0, 0.25])).toBeCloseTo(1.5 * Math.LN2, 7)
+    expect(entropy([0.25, 0.25, 0.25, 0.25])).toBeCloseTo(Math.log(4), 7)
+  })
+
+  it('is that of what the filters leave, renormalised', () => {
+    const shares = [0.125, 0.25, 0.0625, 0.375, 0.1875]
+    const two = -(0.4 * Math.log(0.4) + 0.6 * Math.log(0.6))
+    expect(entropy(shares, { topP: 0.625 })).toBeCloseTo(two, 7)
+    expect(entropy(shares, { topK: 2 })).toBeCloseTo(two, 7)
+    expect(entropy(shares, { topK: 4, topP: 0.5 })).toBeCloseTo(two, 7)
+  })
+
+  it('is exactly 0 where one token is left, and only there', () => {
+    for (const changes of [{ topP: 1e-9 }, { topK: 1 }, { temperature: 0 }])
+      expect(entropy([0.1, 0.7, 0.2], changes)).toBe(0)
+    expect(entropy([0, 1, 0])).toBe(0)
+    expect(entropy([1e-6, 1 - 1e-6])).toBeGreaterThan(0)
+  })
+
+  it('agrees with the shares that tokens are drawn with, and is at most the log of their number', () => {
+    fc.assert(
+      fc.property(distribution, filters, (probabilities, changes) => {
+        const floats = Array.from(Float32Array.from(probabilities))
+        const sorted = floats.filter((p) => p > 0).sort((a, b) => b - a)
+        const ranked = sorted.slice(0, changes.topK || undefined)
+        const mass = ranked.reduce((sum, p) => sum + p, 0)
+        let reached = 0
+        const kept = ranked.filter((p) => {
+          const keep = reached < changes.topP * mass
+          reached += p
+          return keep
+        })
+        const total = kept.reduce((sum, p) => sum + p, 0)
+        const expected = kept.reduce((sum, p) => sum - (p / total) * Math.log(p / total), 0)
+        const value = entropy(probabilities, changes)
+        expect(value).toBeCloseTo(expected, 9)
+        expect(value).toBeGreaterThanOrEqual(0)
+        expect(value).toBeLessThanOrEqual(Math.log(kept.length) + 1e-9)
+      }),
+      { seed: 1, numRuns: 300 },
     )
   })
 })

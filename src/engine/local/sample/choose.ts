@@ -37,23 +37,43 @@ function argmax(values: Float32Array, start: number, end: number): number {
   return best
 }
 
-/** Top-k first, then the smallest set of most probable tokens whose share reaches topP, then a draw from what is left. */
-function chooseFiltered(
-  p: Float32Array,
-  { topK, topP }: Pick<SampleParams, 'topP' | 'topK'>,
-  u: number,
+/**
+ * Entropy of the distribution that `chooseToken` draws from, nats: that of what the filters leave, renormalised. Exactly 0
+ * where they leave one token, and at temperature 0.
+ */
+export function samplingEntropy(
+  probabilities: Float32Array,
+  row: number,
+  vocabSize: number,
+  params: Pick<SampleParams, 'temperature' | 'topP' | 'topK'>,
 ): number {
+  if (params.temperature === 0) return 0
+  const p = probabilities.subarray(row * vocabSize, (row + 1) * vocabSize)
+  const filtered = params.topK > 0 || params.topP < 1
+  const shares = filtered ? Float32Array.from(survivors(p, params), (i) => p[i]!) : p
+  const mass = shares.reduce((sum, share) => sum + share, 0)
+  return shares.reduce((sum, share) => (share > 0 ? sum - (share / mass) * Math.log(share / mass) : sum), 0)
+}
+
+/** A draw from what the filters leave. */
+function chooseFiltered(p: Float32Array, params: Pick<SampleParams, 'topP' | 'topK'>, u: number): number {
+  const kept = survivors(p, params)
+  let rest = u * kept.reduce((sum, i) => sum + p[i]!, 0)
+  for (const i of kept) {
+    rest -= p[i]!
+    if (rest < 0) return i
+  }
+  return kept[0]!
+}
+
+/** Top-k first, then the smallest set of most probable tokens whose share reaches topP; most probable first. */
+function survivors(p: Float32Array, { topK, topP }: Pick<SampleParams, 'topP' | 'topK'>): number[] {
   const kept = mostProbable(p, topK > 0 ? Math.min(topK, p.length) : p.length)
   const mass = kept.reduce((sum, i) => sum + p[i]!, 0)
   let count = 0
   let share = 0
   while (count < kept.length && share < topP * mass) share += p[kept[count++]!]!
-  let rest = u * share
-  for (let j = 0; j < count; j++) {
-    rest -= p[kept[j]!]!
-    if (rest < 0) return kept[j]!
-  }
-  return kept[0]!
+  return kept.slice(0, count)
 }
 
 /** Indices of the k largest, largest first, lower index first on a tie. */

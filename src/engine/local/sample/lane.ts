@@ -13,6 +13,8 @@ export interface Row {
   tokens: number[]
   logprobs: number[]
   entropies: number[]
+  /** Where they are asked for. */
+  samplingEntropies?: number[]
 }
 
 /**

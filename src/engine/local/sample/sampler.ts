@@ -8,7 +8,7 @@ import type { SampleParams, SampleRequest } from '../../engine.js'
 import type { CompiledProgram } from '../graph/program.js'
 import type { Model } from '../model/model.js'
 import { bytesPerToken, Cache } from './cache.js'
-import { chooseToken } from './choose.js'
+import { chooseToken, samplingEntropy } from './choose.js'
 import { Decoder, type Next } from './decoder.js'
 import { Lane, type Row } from './lane.js'
 
@@ -85,6 +85,7 @@ export async function* sampleCompletions(
     row.tokens.push(token)
     row.logprobs.push(next.logprobs[place * vocabSize + token]!)
     row.entropies.push(next.entropies[place]!)
+    row.samplingEntropies?.push(samplingEntropy(next.probabilities, place, vocabSize, params))
     if (options.eosIds.has(token)) return 'eos'
     if (params.stopIds?.includes(token)) return 'stop'
     if (params.stop.length > 0 && endsWithStop(row.tokens, params.stop, options.decode)) return 'stop'
@@ -111,6 +112,7 @@ export async function* sampleCompletions(
         tokens: [],
         logprobs: [],
         entropies: [],
+        ...(params.samplingEntropy && { samplingEntropies: [] }),
       }
       const stop = advance(row, prefix.next, prefix.row)
       if (stop) ended.push(finish(row, stop))
@@ -187,6 +189,7 @@ function finish(row: Row, stop: StopReason): SampledTokens {
     tokens: Int32Array.from(row.tokens),
     logprobs: Float32Array.from(row.logprobs) as RawLogprobs,
     entropies: Float32Array.from(row.entropies),
+    ...(row.samplingEntropies && { samplingEntropies: Float32Array.from(row.samplingEntropies) }),
     stop,
   }
 }
