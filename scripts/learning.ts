@@ -11,7 +11,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { projectRoot } from '../src/core/paths.js'
-import { lineChart, type Series } from './chart.js'
+import { colors, lineChart, type Series } from '../src/report/chart.js'
 
 const { values } = parseArgs({
   options: {
@@ -82,7 +82,6 @@ function curve(runs: Line[][]): Series['points'] {
 
 const gains = new Map<string, Change[]>()
 const curves: Series[] = []
-const colors = ['#2a9d5c', '#d1495b', '#e09f3e', '#3d7ea6', '#7b5ea7']
 console.log(
   '| recipe | seed | pass@1 before | after | greedy before | after | labels right before | after | minutes |',
 )
