@@ -1,4 +1,5 @@
 /** The grader as a library: `sparring/grader`. */
+export * from './code/index.js'
 export { type EquivalenceOptions, isEquivalent } from './equivalence.js'
 export { lastBoxed } from './extract/boxed.js'
 export {
