@@ -5,6 +5,7 @@
 import { equalAnswers } from './answers/compare.js'
 import { isLiteral } from './answers/literal.js'
 import { choiceLabel } from './extract/choice.js'
+import type { Node } from './maths/node.js'
 import { type Answer, readAnswer } from './notation/read.js'
 
 export interface EquivalenceOptions {
@@ -36,18 +37,25 @@ export function sameAnswer(gold: Answer, prediction: Answer, options: Equivalenc
     isEquivalent(x, y, { tolerance }),
   )
   if (byChoice !== undefined) return byChoice
-  if (gold.words !== '' && prediction.words !== '') {
-    if (gold.isProse && prediction.isProse) return gold.words === prediction.words
-    if (gold.words === prediction.words && gold.words.length > 1) return true
+  if (gold.isProse && prediction.isProse) return gold.words === prediction.words
+  if (gold.readings.length === 0 || prediction.readings.length === 0) {
+    return gold.words === prediction.words && gold.words.length > 1
   }
   const times = [gold, prediction].map(({ readings }) => readings.find(({ kind }) => kind === 'time'))
   if (times[0]?.kind === 'time' && times[1]?.kind === 'time') return times[0].seconds === times[1].seconds
-  return gold.readings.some((x) =>
-    prediction.readings.some(
-      (y) => (unevaluated === 'accept' || !isLiteral(x) || isLiteral(y)) && equalAnswers(x, y, tolerance),
-    ),
+  const equal = (x: Node, y: Node) =>
+    (unevaluated === 'accept' || !isLiteral(x) || isLiteral(y)) && equalAnswers(x, y, tolerance)
+  if (gold.readings.some((x) => prediction.readings.some((y) => equal(x, y)))) return true
+  // 100,200 is a list only beside one that can be nothing else.
+  if (gold.list && !prediction.list) return prediction.readings.some((y) => isList(y) && equal(gold.list!, y))
+  return (
+    prediction.list !== undefined &&
+    !gold.list &&
+    gold.readings.some((x) => isList(x) && equal(x, prediction.list!))
   )
 }
+
+const isList = ({ kind }: Node) => kind === 'list' || kind === 'set' || kind === 'group'
 
 /** Undefined where neither answer is a letter of a choice. */
 function sameChoice(

@@ -59,9 +59,10 @@ export function equalSolutions(a: Solution[], b: Solution[], equal: (x: Node, y:
   })
 }
 
-/** A solution said twice is said once. */
+/** A tuple said twice is said once; of single values, the number counts. */
 function distinct(solutions: Solution[]): Solution[] {
   const key = ({ names, values }: Solution) => JSON.stringify([names, values.map(keyOf)])
+  if (solutions.some(({ values }) => values.length === 1)) return solutions
   return [...new Map(solutions.map((solution) => [key(solution), solution])).values()]
 }
 

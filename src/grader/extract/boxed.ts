@@ -47,7 +47,7 @@ export function lastBoxed(text: string): string | undefined {
 
 /** What may stand between boxes that hold one answer in parts: commas, "and", "or", "for part (a)". */
 const joint =
-  /^(?:[\s$,;&+]|\\[()[\],;: ]|\\quad|\\qquad|\\text(?:rm)?\s*\{[^{}]{0,60}\}|\b(?:and|or)\b|(?:for|in) part \(?\w\)?)*$/
+  /^(?:[\s$,;&+]|\\[()[\],;: ]|\\quad|\\qquad|\\text(?:rm)?\s*\{[^{}]{0,60}\}|\b(?:and|or)\b|[a-zA-Z](?:_\{?\d\}?)?\s*=|(?:for|in) part \(?\w\)?)*$/
 const words = /\\text(?:rm)?\s*\{([^{}]*)\}/g
 const plainWords = /^\s*(?:and|or|,|;|(?:for|in) part \(?\w\)?|(?:and|or) (?:for|in) part \(?\w\)?|\s)*\s*$/
 

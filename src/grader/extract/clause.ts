@@ -2,6 +2,7 @@
 import { readAnswer } from '../notation/read.js'
 import { functionNames } from '../notation/spellings.js'
 import { isUnitWord } from '../notation/units.js'
+import { withoutHedges } from './hedges.js'
 
 export interface Found {
   text: string
@@ -11,19 +12,57 @@ export interface Found {
 /** Longest text that may as a whole be the answer, characters. */
 const MAX_WHOLE = 400
 
-const leading =
-  /^(?:[\s:=*_]|\\\*|(?:is|are|to be|equals|would be|should be|must be|will be|comes to|therefore|thus)\b)+/i
+/** Values that are listed together. */
+const MAX_LISTED = 20
 
-/** Undefined where the sentence states no value. */
+const leading =
+  /^(?:[\s:=*_—–]|\\\*|-\s|(?:is|are|to be|equals|would be|should be|must be|will be|comes to|therefore|thus)\b)+/i
+
+/** Where a sentence goes on to explain what it has stated. */
+const explanation =
+  /;|\s[-—–]\s|\s\((?=[^()]*[a-z]{3})|,?\s(?:because|since|as|which|where|so)\s|,?\s(?:or|which is)?\s*(?:about|approximately|roughly)\s|\s≈|\s\\approx/
+
+/** Undefined where the sentence states no value, or only what the value is not. */
 export function answerIn(sentence: string): Found | undefined {
-  const text = sentence.replace(leading, '').trim()
+  const text = withoutHedges(sentence).replace(leading, '').trim()
   if (text === '') return undefined
-  if (text.length <= MAX_WHOLE && isAnswer(text)) return { text, from: 'whole' }
+  const head = text.slice(0, explanation.exec(text)?.index)
+  for (const part of [text, head]) {
+    if (part.length <= MAX_WHOLE && isAnswer(part)) return { text: part.trim(), from: 'whole' }
+  }
+  return lastValue(text)
+}
+
+/** The last formula or number, with those that it is listed with: 1, 2 or 3. */
+function lastValue(text: string, depth = 0): Found | undefined {
   const formula = lastFormula(text)
   const number = lastNumber(text)
-  if (formula !== undefined && (number === undefined || number.end <= formula.end))
-    return { text: formula.text, from: 'maths' }
-  return number && { text: number.text, from: 'number' }
+  const last = formula !== undefined && (number === undefined || number.end <= formula.end) ? formula : number
+  if (last === undefined) return undefined
+  const from = last === formula ? 'maths' : 'number'
+  const before = text.slice(0, last.start).replace(/[\s$*(\\]+$/, '')
+  const joint = /(?:,|\b(?:or|and))$/.exec(before)
+  if (joint === null || depth === MAX_LISTED) return { text: last.text, from }
+  const previous = lastValue(before.slice(Math.max(0, joint.index - MAX_WHOLE), joint.index), depth + 1)
+  const gap =
+    previous &&
+    before
+      .slice(0, joint.index)
+      .trimEnd()
+      .replace(/[\s$*)\\,]+$/, '')
+  if (
+    previous === undefined ||
+    !gap!.endsWith(
+      previous.text
+        .trim()
+        .replace(/[\s$*)\\,]+$/, '')
+        .split(', ')
+        .at(-1)!,
+    )
+  ) {
+    return { text: last.text, from }
+  }
+  return { text: `${previous.text}, ${last.text}`, from }
 }
 
 /** Mathematics without a sentence around it. */
@@ -38,11 +77,12 @@ function isAnswer(text: string): boolean {
 
 interface Piece {
   text: string
+  start: number
   end: number
 }
 
-const delimiters = /\$\$|(?<!\\)\$|\\\(|\\\)|\\\[|\\\]/g
-const closes: Record<string, string> = { $$: '$$', $: '$', '\\(': '\\)', '\\[': '\\]' }
+const delimiters = /\*\*|\$\$|(?<!\\)\$|\\\(|\\\)|\\\[|\\\]/g
+const closes: Record<string, string> = { '**': '**', $$: '$$', $: '$', '\\(': '\\)', '\\[': '\\]' }
 
 /** The last text between signs of mathematics that is not empty. */
 function lastFormula(text: string): Piece | undefined {
@@ -51,7 +91,8 @@ function lastFormula(text: string): Piece | undefined {
   for (const { 0: sign, index } of text.matchAll(delimiters)) {
     if (open !== undefined && closes[open.sign] === sign) {
       const content = text.slice(open.start, index)
-      if (content.trim() !== '') last = { text: content, end: index + sign.length }
+      if (content.trim() !== '')
+        last = { text: content, start: open.start - open.sign.length, end: index + sign.length }
       open = undefined
     } else if (open === undefined && closes[sign] !== undefined) open = { sign, start: index + sign.length }
   }
@@ -67,5 +108,5 @@ function lastNumber(text: string): Piece | undefined {
   if (last === undefined) return undefined
   const minus =
     last[0].startsWith('-') && /[\w)}]\s*$/.test(text.slice(Math.max(0, last.index! - 3), last.index))
-  return { text: minus ? last[0].slice(1) : last[0], end: last.index! + last[0].length }
+  return { text: minus ? last[0].slice(1) : last[0], start: last.index!, end: last.index! + last[0].length }
 }

@@ -114,7 +114,7 @@ function phrase(text: string, choice: boolean): Extraction | undefined {
 /** Up to the period, blank line or special token that ends it; periods within formulas and numbers do not. */
 function sentenceFrom(text: string, start: number): string {
   const rest = text.slice(start, start + MAX_SENTENCE)
-  const end = /[.!?](?=\s|$)(?!\s*\$\s)|\n\s*\n|<\||\n(?=\S)(?<=\S\n)/.exec(rest)
+  const end = /(?<!\\)[.!?](?=\s|$|\*\*)(?!\s*\$\s)|\n\s*\n|<\||\n(?=\S)(?<=\S\n)/.exec(rest)
   const formula = /^[\s:*]*(?:\$\$[\s\S]*?\$\$|\\\[[\s\S]*?\\\]|\$[^$]*\$|\\\([\s\S]*?\\\))/.exec(rest)
   if (formula !== null && end !== null && end.index < formula[0].length) return formula[0]
   return end === null ? rest : rest.slice(0, end.index)

@@ -13,6 +13,9 @@ export interface Complex {
 
 const EPSILON = 2 ** -52
 
+/** Share of a value, or of 1, that its error may reach before nothing is known of the value: that of sin(10^30). */
+const CERTAINTY = 1e-7
+
 export interface Sampling {
   /** Value of a variable at the point. */
   symbol(name: string): number
@@ -28,8 +31,11 @@ const size = ({ re, im }: Complex) => Math.hypot(re, im)
 
 /** Throws where the value is infinite or none, or where nothing of it is certain. */
 function made(re: number, im: number, error: number): Complex {
-  const value = { re, im, error: error + EPSILON * Math.hypot(re, im) }
-  return Number.isFinite(re) && Number.isFinite(im) && Number.isFinite(error) ? value : none()
+  const magnitude = Math.hypot(re, im)
+  const total = error + EPSILON * magnitude
+  return Number.isFinite(magnitude) && total <= CERTAINTY * Math.max(1, magnitude)
+    ? { re, im, error: total }
+    : none()
 }
 
 export const real = (re: number, error = 0): Complex => made(re, 0, error)

@@ -151,17 +151,20 @@ function agreeAtPoints(a: Node, b: Node, tolerance: number, logBase: number, bud
       unreal.push([x, y])
       continue
     }
-    if (!close(x, y, tolerance)) return false
+    const gap = close(x, y, tolerance)
+    if (gap === 'far') return false
     agreed++
-    if (tolerance === 0 && confirmed < 2) {
+    if (tolerance === 0 && (confirmed < 2 || gap === 'unsure')) {
       const verdict = confirm(a, b, symbol, logBase, scaleOf(x) + scaleOf(y), budget)
-      if (verdict === false) return false
+      if (verdict === false || (verdict === undefined && gap === 'unsure')) return false
       if (verdict === true) confirmed++
     }
   }
   const enough = Math.min(sizes.length, MIN_POINTS)
   if (agreed >= enough) return true
-  return agreed === 0 && unreal.length >= enough && unreal.every(([x, y]) => close(x, y, tolerance))
+  return (
+    agreed === 0 && unreal.length >= enough && unreal.every(([x, y]) => close(x, y, tolerance) === 'near')
+  )
 }
 
 const bends = new Set(['abs', 'max', 'min', 'floor', 'ceil', 'sign'])
@@ -186,12 +189,16 @@ const isUnreal = ({ re, im, error }: Complex) => Math.abs(im) > 8 * error + 1e-1
 /** Size of the largest number met on the way, as the error bound tells. */
 const scaleOf = ({ re, im, error }: Complex) => Math.max(Math.hypot(re, im), error / 2 ** -52)
 
-function close(x: Complex, y: Complex, tolerance: number): boolean {
-  if (x.re === y.re && x.im === y.im) return true
-  if (!Number.isFinite(x.re) || !Number.isFinite(y.re)) return false
+/** `unsure`: they differ by no more than their errors, which are too large to say more. */
+function close(x: Complex, y: Complex, tolerance: number): 'near' | 'far' | 'unsure' {
+  if (x.re === y.re && x.im === y.im) return 'near'
+  if (!Number.isFinite(x.re) || !Number.isFinite(y.re)) return 'far'
   const gap = Math.hypot(x.re - y.re, x.im - y.im)
   const larger = Math.max(Math.hypot(x.re, x.im), Math.hypot(y.re, y.im))
-  return gap <= Math.max(tolerance, DOUBLES) * larger || gap <= 8 * (x.error + y.error)
+  if (gap <= Math.max(tolerance, DOUBLES) * larger) return 'near'
+  const error = 8 * (x.error + y.error)
+  if (gap > error) return 'far'
+  return error <= 1e-9 * Math.max(1, larger) ? 'near' : 'unsure'
 }
 
 /** Undefined where a side has no value of 50 digits. */

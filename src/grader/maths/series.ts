@@ -42,6 +42,7 @@ export function sumToInfinity(body: (n: number) => number, from: number): Estima
   let total = 0
   let small = 0
   let previous = Number.POSITIVE_INFINITY
+  let early = 0
   for (let count = 1; count <= 4096; count++) {
     const term = body(from + count - 1)
     total += term
@@ -50,8 +51,11 @@ export function sumToInfinity(body: (n: number) => number, from: number): Estima
     small = size <= 1e-17 * Math.abs(total) && size <= 0.95 * previous ? small + 1 : 0
     previous = size
     if (small >= 8 || (size === 0 && count > 64)) return { value: total, error: 1e-13 * Math.abs(total) }
+    if (count <= 8) early = Math.max(early, size)
     if (count >= 32 && (count & (count - 1)) === 0) partial.push(total)
   }
+  // Terms that do not shrink sum to nothing, even where partial sums look settled.
+  if (previous > early / 16) throw new NoValue()
   return settled(richardson(partial))
 }
 

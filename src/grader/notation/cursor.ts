@@ -27,7 +27,7 @@ export abstract class Cursor {
       if (sign === undefined) continue
       const partner = this.brackets.partner[at]!
       if (partner > at) at = partner
-      else if (sign === '|') bars = 1 - bars
+      else if (sign === '|' && !isCut(sign)) bars = 1 - bars
       else if (environments === 0 && isCut(sign) && (bars === 0 || sign !== ',')) {
         parts.push([start, at])
         start = at + 1

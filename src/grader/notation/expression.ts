@@ -6,6 +6,8 @@ import { type Token, Unreadable } from './tokens.js'
 
 /** Reads values: sums, products with and without a sign, powers, functions, what stands in brackets. */
 export abstract class Expressions extends Structures {
+  /** Functions, fractions and exponents around the place at hand: a letter in them is no unit. */
+  protected nested = 0
   /** Letter of the token at hand that is next, where it is a run of letters. */
   protected letter = 0
   /** Whether `|` closes an absolute value rather than opening one. */
@@ -126,7 +128,9 @@ export abstract class Expressions extends Structures {
 
   protected exponent(): Node {
     if (this.peek() === '-' || this.peek() === '+') return this.signedExponent()
+    this.nested++
     const group = this.group()
+    this.nested--
     if (group !== undefined) return group
     const node = this.postfix()
     if (this.peek() !== '^') return node
@@ -346,7 +350,9 @@ export abstract class Expressions extends Structures {
     const inverse = exponent?.kind === 'number' && exponent.value.n === -1n ? inverseOf(name) : undefined
     const angle = this.angle
     this.angle = /^(?:sin|cos|tan|cot|sec|csc|cis)$/.test(name)
+    this.nested++
     const args = this.arguments(name)
+    this.nested--
     this.angle = angle
     const call = known(inverse ?? name, args, base)
     return exponent === undefined || inverse !== undefined ? call : { kind: 'power', base: call, exponent }
@@ -394,7 +400,9 @@ export abstract class Expressions extends Structures {
 
   /** A group, or the one digit, letter or command that TeX would take. */
   protected argument(): Node {
+    this.nested++
     const group = this.group()
+    this.nested--
     if (group !== undefined) return group
     const token = this.tokens[this.at]
     if (token?.type === 'number' && token.text.length > 1 && !token.decimal && this.isFrac()) {

@@ -3,7 +3,8 @@ import { type Node, negative, type Relation } from '../maths/node.js'
 import { Expressions } from './expression.js'
 import { relations } from './relations.js'
 import { type Reading, type Token, Unreadable } from './tokens.js'
-import { currencySigns, isUnitWord, letterUnits } from './units.js'
+import { unitStart } from './unit-suffix.js'
+import { conversion, currencySigns, currencyWords, isUnitWord, percentWords } from './units.js'
 
 /** Tokens beyond which an answer is no mathematics but prose. */
 const MAX_TOKENS = 3000
@@ -11,18 +12,18 @@ const MAX_TOKENS = 3000
 const separators = new Set([',', ';', '∧', '∨', '\\\\'])
 
 /** Throws Unreadable where the tokens are no answer that is understood. */
-export function parse(tokens: Token[], { looseUnits = false }: Pick<Reading, 'looseUnits'> = {}): Node {
+export function parse(tokens: Token[], { letterUnits = 'gap' }: Pick<Reading, 'letterUnits'> = {}): Node {
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) throw new Unreadable()
-  return new Answers(tokens, looseUnits).answer(0, tokens.length)
+  return new Answers(tokens, letterUnits).answer(0, tokens.length)
 }
 
 /** Reads lists of relations between sets, tuples and quantities. */
 class Answers extends Expressions {
-  readonly #looseUnits: boolean
+  readonly #letterUnits: Reading['letterUnits']
 
-  constructor(tokens: Token[], looseUnits: boolean) {
+  constructor(tokens: Token[], letterUnits: Reading['letterUnits']) {
     super(tokens)
-    this.#looseUnits = looseUnits
+    this.#letterUnits = letterUnits
   }
 
   /** Items between separators. */
@@ -114,59 +115,53 @@ class Answers extends Expressions {
 
   /** A value with what it counts or measures. */
   protected quantity(from: number, to: number): Node {
-    let [start, end] = [from, to]
-    const units: string[] = []
-    const sign = this.sign(start)
-    const minus = sign === '-' && currencySigns[this.sign(start + 1) ?? ''] !== undefined
+    let start = from
+    const minus = this.sign(start) === '-' && this.currency(start + 1) !== undefined
     if (minus) start++
-    if (currencySigns[this.sign(start) ?? '']) units.push(currencySigns[this.sign(start++)!]!)
-    const countable = this.tokens
-      .slice(start, end)
-      .some(({ type, text }) => type === 'number' || type === 'command' || /^(?:pi|sqrt|∞)$/.test(text))
-    while (countable && end > start + 1) {
-      const cut = this.unitAt(start, end)
-      if (cut === undefined) break
-      units.unshift(this.unitText(cut, end))
-      end = cut
-    }
+    const currency = this.currency(start)
+    if (currency !== undefined) start++
+    const several = this.severalUnits(start, to)
+    if (several !== undefined) return several
+    const end = unitStart(this.tokens, start, to, this.nested > 0 ? 'none' : this.#letterUnits)
     const value = this.expression(start, end)
     const signed = minus ? negative(value) : value
-    const unit = units.join(' ').trim()
-    if (/(^|\s)(?:%|pct|percent|percentage)$/.test(unit)) return { kind: 'percent', value: signed }
+    const unit = [...(currency ? [currency] : []), ...(end < to ? [this.unitText(end, to)] : [])].join(' ')
+    if (percentWords.test(unit)) return { kind: 'percent', value: signed }
     return unit === '' ? signed : { kind: 'quantity', value: signed, unit }
   }
 
-  /** Start of a unit that ends at `end`; undefined where there is none. */
-  protected unitAt(start: number, end: number): number | undefined {
-    const token = this.tokens[end - 1]!
-    const before = this.tokens[end - 2]!
-    if (token.type === 'sign') {
-      if (token.text === '%' || currencySigns[token.text]) return end - 1
-      return undefined
-    }
-    if (token.type === 'number' && before.type === 'sign' && before.text === '^') {
-      return end - 3 > start && this.isUnit(end - 3) ? end - 3 : undefined
-    }
-    if (!this.isUnit(end - 1)) return undefined
-    const slash = before.type === 'sign' && before.text === '/'
-    return slash && end - 3 > start && this.isUnit(end - 3) ? end - 2 : end - 1
+  protected currency(at: number): string | undefined {
+    const token = this.tokens[at]
+    if (token?.type === 'sign') return currencySigns[token.text]
+    return token?.type === 'letters' ? currencyWords[token.text] : undefined
   }
 
-  protected isUnit(at: number): boolean {
-    const token = this.tokens[at]!
-    const before = this.tokens[at - 1]
-    if (token.type === 'text') return true
-    if (token.type === 'letters')
-      return isUnitWord(token.text) || token.text.length > 3 || /^p[ce]/.test(token.text)
-    if (token.type !== 'name' || !letterUnits.has(token.text)) return false
-    const alone = this.tokens.slice(0, at).every(({ type, text }) => type === 'number' || text === '-')
-    return alone && before?.type === 'number' && (before.decimal || token.gap || this.#looseUnits)
+  /** 3 hours 20 minutes, as the sum in its last unit. */
+  protected severalUnits(from: number, to: number): Node | undefined {
+    const parts: { value: Node; unit: string }[] = []
+    for (let at = from; at < to; at += 2) {
+      const [number, unit] = [this.tokens[at]!, this.tokens[at + 1]]
+      if (number.type !== 'number' || at + 1 >= to || (unit?.type !== 'letters' && unit?.type !== 'text'))
+        return undefined
+      if (!isUnitWord(unit.text)) return undefined
+      parts.push({ value: { kind: 'number', value: number.value, decimal: number.decimal }, unit: unit.text })
+    }
+    if (parts.length < 2) return undefined
+    const unit = parts.at(-1)!.unit
+    const terms = parts.map((part): Node => {
+      const times = conversion(part.unit, unit)
+      if (times === undefined) throw new Unreadable()
+      return { kind: 'product', factors: [{ kind: 'number', value: times, decimal: false }, part.value] }
+    })
+    return { kind: 'quantity', value: { kind: 'sum', terms }, unit }
   }
 
   protected unitText(from: number, to: number): string {
     return this.tokens
       .slice(from, to)
       .map((token) => token.text)
+      .filter((text) => text !== '{' && text !== '}')
       .join(' ')
+      .replace(/\^ - /g, '^ -')
   }
 }

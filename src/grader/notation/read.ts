@@ -10,11 +10,16 @@ export interface Answer {
   text: string
   /** Most likely first; none where it is no mathematics. */
   readings: Node[]
-  /** Words alone, in lower case; empty where the text cannot be words. */
+  /** The text as a list, where its commas more likely group the digits of a number: 100,200. */
+  list?: Node
+  /** Without typesetting and in lower case, for what is no mathematics. */
   words: string
-  /** Whether it is words and nothing else: no brackets, no digits, at least two letters. */
+  /** Whether it is words and nothing else. */
   isProse: boolean
 }
+
+/** Digits that commas could group, or part from each other. */
+const groups = /[1-9]\d{2},[1-9]\d{2}(?!\d)/
 
 /** Length beyond which an answer is compared as text only. */
 const MAX_LENGTH = 5000
@@ -27,8 +32,9 @@ export function readAnswer(raw: string, role: 'gold' | 'prediction' = 'gold'): A
   const readings = readingsOf(text, role)
   const words = wordsOf(text)
   if (readings.length === 0 && (words === '' || !isBalanced(text))) return undefined
-  const isProse = /^[\p{L}'’ -]{2,}$/u.test(words) && !/[()[\]]/.test(text)
-  return { text, readings, words, isProse }
+  const list =
+    /^[\s\d,.{}\\-]+$/.test(text) && groups.test(text) ? parsed(text, { grouping: false }) : undefined
+  return { text, readings, words, isProse: isProse(words) && !text.includes('_'), ...(list && { list }) }
 }
 
 const before =
@@ -58,10 +64,13 @@ function readingsOf(text: string, role: 'gold' | 'prediction'): Node[] {
   const time = timeOf(text)
   if (time !== undefined) readings.push(time)
   const spellings: [string, Reading][] = [[text, { grouping: true }]]
-  if (/\d,\d{3}(?!\d)/.test(text)) spellings.push([text, { grouping: false }])
+  if (/\d,\d{3}(?!\d)/.test(text) && /[([{]\s*\d{1,3},\d{3}/.test(text))
+    spellings.push([text, { grouping: false }])
   // A gold answer of 2m may be twice m; who says 2m where 2 is asked for has added a unit.
   if (role === 'prediction' && /\d[a-zA-Z](?![a-zA-Z])/.test(text))
-    spellings.push([text, { grouping: true, looseUnits: true }])
+    spellings.push([text, { grouping: true, letterUnits: 'any' }])
+  if (role === 'prediction' && /\d\s+[a-zA-Z](?![a-zA-Z])/.test(text))
+    spellings.push([text, { grouping: true, letterUnits: 'none' }])
   const decimalComma = /^([^\d,]{0,3}\d+),(\d{2}|\d{4,})(?![\d,])([^\d,]*)$|^(-?0),(\d{3})(?!\d)$/.exec(text)
   if (decimalComma) {
     const [, whole, fraction, rest, zero, after] = decimalComma
@@ -98,14 +107,24 @@ function timeOf(text: string): Node | undefined {
   return { kind: 'time', seconds: hour * 3600 + Number(minutes) * 60 + Number(seconds) }
 }
 
-/** Letters and digits of a text in lower case, a space between words. Empty where it holds signs of mathematics. */
+/** A text as words: without typesetting, in lower case, every sign kept. */
 function wordsOf(text: string): string {
-  const plain = text
+  return text
     .replace(/\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)(?![a-zA-Z])/g, ' ')
     .replace(/\\[,;:!\s]|[{}$~]|\\(?:left|right|quad|qquad)(?![a-zA-Z])/g, ' ')
-  if (/[\\^_=<>+*/|]/.test(plain) || !/\p{L}/u.test(plain)) return ''
-  const words = plain.toLowerCase().match(/[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu) ?? []
-  return words.join(' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase()
+}
+
+/** Words of two letters or three that no one multiplies. */
+const shortWords =
+  /^(?:yes|no|odd|one|two|six|ten|red|sun|mon|tue|wed|thu|fri|sat|cat|dog|man|all|win|top|up|on|off|not)$/
+
+/** Letters and spaces alone, at least two letters; a run of two or three may be a product. */
+function isProse(words: string): boolean {
+  if (!/^\p{L}[\p{L}'’-]+(?:[ ,]+\p{L}[\p{L}'’.-]*)*$/u.test(words)) return false
+  return words.length > 3 || shortWords.test(words)
 }
 
 function isBalanced(text: string): boolean {

@@ -17,6 +17,7 @@ export abstract class Structures extends Cursor {
     for (;;) {
       if (this.peek() === '_') {
         this.at++
+        if (this.at >= this.end) throw new Unreadable()
         const open = this.peek() === '{'
         const close = open ? this.brackets.partner[this.at]! : this.at + 1
         bounds.lower = [open ? this.at + 1 : this.at, close]

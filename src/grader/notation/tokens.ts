@@ -10,6 +10,7 @@ import {
   silentCommands,
   textCommands,
 } from './spellings.js'
+import { letterUnits } from './units.js'
 
 export type Token = {
   /** A space, or one that LaTeX sets, stands before it. */
@@ -30,8 +31,8 @@ export type Token = {
 export interface Reading {
   /** Whether 1,234 is one number or a list of two. */
   grouping: boolean
-  /** Whether the letter of 3s is a unit rather than a variable; that of 3 s and 0.3s is one. */
-  looseUnits?: boolean
+  /** Which letter behind a number is a unit rather than a variable: that of 3 s and 0.3s (a gap), of 3s as well, or none. */
+  letterUnits?: 'none' | 'gap' | 'any'
 }
 
 /** Thrown where a text is no mathematics that is understood; no Error, for a stack costs more than the parse. */
@@ -143,10 +144,18 @@ export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>
   }
 
   function word(run: string): void {
-    if (Object.hasOwn(functionNames, run)) push({ type: 'function', text: functionNames[run]! })
+    if (tokens.at(-1)?.type === 'number' && isUnitHere(run))
+      push({ type: 'letters', text: run === 'in' ? 'inch' : run })
+    else if (Object.hasOwn(functionNames, run)) push({ type: 'function', text: functionNames[run]! })
     else if (Object.hasOwn(wordSigns, run)) push({ type: 'sign', text: wordSigns[run]! })
     else if (run === 'pi' || greek.has(run)) push({ type: 'name', text: run })
     else push(run.length === 1 ? { type: 'name', text: run } : { type: 'letters', text: run })
+  }
+
+  /** min, sec and in behind a number are units where nothing follows that they could act on. */
+  function isUnitHere(run: string): boolean {
+    if (run === 'in') return /^[\s.$})]*(?:\^\s*\{?[23]\}?)?[\s.$}]*$/.test(text.slice(at, at + 20))
+    return (run === 'min' || run === 'sec') && !/^\s*[({\\\w]/.test(text.slice(at, at + 4))
   }
 
   function command(): void {
@@ -202,7 +211,10 @@ export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>
     const content = argument()
     const words = content.trim()
     if (/^\s/.test(content)) gap = true
-    if (/^[-+]?[\d.,]+$|^\(?[-+]?[\d.,]+\)?$|^\(?[a-zA-Z]\)?$/.test(words)) inner(words)
+    const behindNumber = tokens.at(-1)?.type === 'number' || tokens.at(-1)?.text === '}'
+    if (behindNumber && letterUnits.has(words)) push({ type: 'text', text: words })
+    else if (/^[-+]?(?:\\?\$)?\d/.test(words)) inner(words)
+    else if (/^[-+]?[\d.,]+$|^\(?[-+]?[\d.,]+\)?$|^\(?[a-zA-Z]\)?$/.test(words)) inner(words)
     else if (/^[,;.]?\s*(?:and|or)$/.test(words))
       push({ type: 'sign', text: words.endsWith('and') ? '∧' : '∨' })
     else if (words !== '') push({ type: 'text', text: words })
@@ -211,7 +223,9 @@ export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>
 
   function font(name: string): void {
     const content = argument().trim()
-    if (name === 'mathbf' && /^[a-z]$/.test(content)) push({ type: 'name', text: `bold ${content}` })
+    if (name === 'mathrm' && tokens.at(-1)?.type === 'number' && letterUnits.has(content))
+      push({ type: 'text', text: content })
+    else if (name === 'mathbf' && /^[a-z]$/.test(content)) push({ type: 'name', text: `bold ${content}` })
     else if (/^[a-zA-Z]{2,}$/.test(content)) {
       if (Object.hasOwn(functionNames, content)) push({ type: 'function', text: functionNames[content]! })
       else push({ type: 'text', text: content })
