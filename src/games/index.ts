@@ -6,6 +6,9 @@ import type { AnyGame } from './game.js'
 const loaders: Record<string, () => Promise<AnyGame>> = {
   pasodoble: async () => (await import('./pasodoble/game.js')).pasodoble,
   grpo: async () => (await import('./grpo/game.js')).grpo,
+  'r-zero': async () => (await import('./r-zero/game.js')).rZero,
+  gar: async () => (await import('./gar/game.js')).gar,
+  'gar-sft': async () => (await import('./gar/sft/game.js')).garSft,
   sft: async () => (await import('./sft/game.js')).sft,
 }
 

@@ -107,14 +107,14 @@ function rollout(
   }
 }
 
-/** Equal means: the last box holds the gold text. Counts its calls. */
+/** Equal means: the last box, or the bare answer, is the gold text. Counts its calls. */
 export function boxGrader(): Grader & { calls: number } {
   return {
     calls: 0,
     async grade(cases) {
       this.calls++
-      return cases.map(({ gold, prediction }) => {
-        const extracted = lastBoxed(prediction) ?? null
+      return cases.map(({ gold, prediction, kind }) => {
+        const extracted = kind === 'answer' ? prediction : (lastBoxed(prediction) ?? null)
         const equal = extracted === gold
         return {
           equal,

@@ -12,6 +12,7 @@ import type { Rollout } from '../../core/rollout.js'
 import { lastBoxed } from '../../grader/extract/boxed.js'
 import type { Verdict } from '../../grader/grader.js'
 import type { Game, GameContext, RoundReport } from '../game.js'
+import { against, comparisons } from '../grading.js'
 import { type LabelledProblem, labelledProblemsOfRound, labelledSource } from '../problems.js'
 import { encodeQuestion, solverPrompt } from '../solver.js'
 import { groupAdvantages } from './advantages.js'
@@ -88,31 +89,28 @@ async function score(
   prompts: (Int32Array | null)[],
   answers: Rollout[][],
 ): Promise<Scored[]> {
-  const cases = problems.flatMap(({ answer }, p) =>
-    answers[p]!.map(({ text }) => ({ gold: answer, prediction: text })),
-  )
-  ctx.phase('answers are graded', 0, cases.length)
-  const verdicts = cases.length === 0 ? [] : await ctx.grader.grade(cases)
-  let at = 0
+  const compared = comparisons()
+  const verdictsOf = problems.map(({ answer }, p) => compared.add(against(answer, answers[p]!)))
+  ctx.phase('answers are graded')
+  await compared.grade(ctx.grader)
   return problems.flatMap(({ problem, answer }, group) => {
     const prompt = prompts[group]
     if (!prompt) return []
     const rollouts = answers[group]!
-    const own = verdicts.slice(at, at + rollouts.length)
-    at += rollouts.length
-    const rewards = rollouts.map((rollout, i) => reward(rollout, own[i]!, ctx.config))
+    const verdicts = verdictsOf[group]!()
+    const rewards = rollouts.map((rollout, i) => reward(rollout, verdicts[i]!, ctx.config))
     return {
       group,
       prompt,
       rollouts,
       rewards,
-      verdicts: own,
+      verdicts,
       advantages: groupAdvantages(rewards, { scaleRewards: ctx.config.scale_rewards }),
       parts: (i: number) => ({
         problem,
         gold: answer,
-        extracted: own[i]!.extracted,
-        verdict: own[i]!.reason,
+        extracted: verdicts[i]!.extracted,
+        verdict: verdicts[i]!.reason,
       }),
     }
   })

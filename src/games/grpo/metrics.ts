@@ -119,6 +119,7 @@ export function stepMetrics(steps: readonly StepReport[]): Metrics {
   if (steps.length === 0) return { 'optim/steps': 0 }
   const ratios = steps.flatMap((step) => step.loss.ratio ?? [])
   const kl = steps[0]!.samplerKl
+  const drift = steps.flatMap((step) => step.referenceKl ?? [])
   return {
     loss: over((step) => step.loss.loss),
     'optim/steps': steps.length,
@@ -133,6 +134,7 @@ export function stepMetrics(steps: readonly StepReport[]): Metrics {
       'clip/high_frac': mean(ratios.map((ratio) => ratio.clippedHigh)),
     }),
     ...(kl && { 'policy/kl_sampler_trainer_v1': kl[0], 'policy/kl_sampler_trainer_v2': kl[1] }),
+    ...(drift.length > 0 && { 'policy/kl_reference': mean(drift) }),
   }
 }
 

@@ -1,4 +1,5 @@
 /** One policy-gradient step of a role: data, loss, Adam, and what they report. */
+import type { Datum } from '../../core/datum.js'
 import type { FrozenPolicy, Loss, LossReport, OptimReport } from '../../engine/engine.js'
 import type { Role } from '../game.js'
 import { mean } from './advantages.js'
@@ -11,6 +12,8 @@ export interface StepSettings {
   sampling: SamplingSettings
   /** Penalty for leaving a reference policy; none where absent. */
   kl?: { coefficient: number; reference: FrozenPolicy }
+  /** Cross-entropy data whose gradient joins that of the samples; it makes a step by itself as well. */
+  auxiliary?: readonly Datum[]
 }
 
 export interface StepReport {
@@ -19,6 +22,8 @@ export interface StepReport {
   learningRate: number
   /** Sampler against trainer on the same weights' log-probabilities: [mean difference, half the mean square], nats; absent for tempered losses. */
   samplerKl?: [number, number]
+  /** k3 estimate of KL(policy || reference) over trained tokens, nats; absent without a KL term. */
+  referenceKl?: number
 }
 
 /**
@@ -28,7 +33,7 @@ export interface StepReport {
 export async function policyStep(
   role: Role,
   samples: readonly Sample[],
-  { loss, sampling, kl }: StepSettings,
+  { loss, sampling, kl, auxiliary = [] }: StepSettings,
 ): Promise<StepReport | undefined> {
   const rows = policyData(samples, {
     normaliser: loss.normaliser,
@@ -36,7 +41,7 @@ export async function policyStep(
     oldLogprobs: loss.old_logprobs,
     kl: kl !== undefined,
   })
-  if (rows.length === 0) return undefined
+  if (rows.length === 0 && auxiliary.length === 0) return undefined
   const data = rows.map((row) => row.datum)
   if (kl) {
     const logprobs = await kl.reference.logprobs(data)
@@ -52,15 +57,20 @@ export async function policyStep(
     temperature,
     ...(kl && { klCoefficient: kl.coefficient }),
   }
-  const report = await role.policy.forwardBackward(data, form)
+  const report = rows.length > 0 ? await role.policy.forwardBackward(data, form) : nothing
+  const beside = auxiliary.length > 0 && (await role.policy.forwardBackward([...auxiliary], crossEntropy))
   const optim = await role.policy.optimStep(role.adam)
   return {
-    loss: report,
+    loss: beside ? { ...report, loss: report.loss + beside.loss } : report,
     optim,
     learningRate: role.adam.learningRate,
-    ...(temperature === 1 && { samplerKl: samplerKl(rows, report.logprobs) }),
+    ...(temperature === 1 && rows.length > 0 && { samplerKl: samplerKl(rows, report.logprobs) }),
+    ...(kl && rows.length > 0 && { referenceKl: referenceKl(data, report.logprobs) }),
   }
 }
+
+const crossEntropy: Loss = { name: 'cross_entropy' }
+const nothing: LossReport = { loss: 0, tokens: 0, logprobs: [] }
 
 /** A step for each group of samples that has something to teach, in order. */
 export async function policySteps(
@@ -91,4 +101,15 @@ function samplerKl(rows: readonly PolicyDatum[], logprobs: readonly Float32Array
     return Array.from(rollout.logprobs, (old, j) => old - logprobs[i]![start + j]!)
   })
   return [mean(differences), mean(differences.map((d) => d * d)) / 2]
+}
+
+/** Mean of exp(ref - l) - (ref - l) - 1 over positions with a weight. */
+function referenceKl(data: readonly Datum[], logprobs: readonly Float32Array[]): number {
+  const terms = data.flatMap(({ weights, referenceLogprobs }, i) =>
+    Array.from(weights!).flatMap((weight, t) => {
+      const gap = referenceLogprobs![t]! - logprobs[i]![t]!
+      return weight === 0 ? [] : [Math.exp(gap) - gap - 1]
+    }),
+  )
+  return mean(terms)
 }
