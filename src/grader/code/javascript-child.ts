@@ -13,7 +13,7 @@ const { stringify, parse } = JSON
 type Tagged = { $: string; v: any }
 
 function put(line: Buffer): void {
-  for (let at = 0; at < line.length; ) at += writeSync(3, line, at)
+  for (let at = 0; at < line.length; ) at += writeSync(4, line, at)
 }
 
 function send(kind: string, value: unknown = null): void {

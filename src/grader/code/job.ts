@@ -1,5 +1,6 @@
 /**
- * What a child process is told, and what it says, one line a message: a letter and a JSON value.
+ * What a child process is told, and what it says, one line a message: a letter and a JSON value. Each direction has a
+ * pipe of its own, so that what a program said last is read even when it hears no more.
  *
  * To the child: `J` job, `C` call, `R` returned, `X` threw. From it: `E` the solution does not compile, `T` the tests do
  * not, `L` the solution is loaded, `C` call, `R` returned, `X` threw [name, text], `V` verdict of the tests.

@@ -1,5 +1,5 @@
 /**
- * What a Python process runs: it reads its job from file descriptor 3 and answers there, one line a message
+ * What a Python process runs: it reads its job from file descriptor 3 and answers on 4, one line a message
  * (see job.ts), so that nothing a solution prints is taken for an answer. Values cross as JSON with tags for what JSON
  * lacks; an object of any other kind crosses as its type's name, which equals nothing.
  *
@@ -18,7 +18,7 @@ reader = open(3, 'rb', closefd=False)
 def send(kind, value=None, write=os.write, dumps=json.dumps):
     data = memoryview((kind + dumps(value) + '\n').encode())
     while data:
-        data = data[write(3, data):]
+        data = data[write(4, data):]
 
 def receive():
     line = reader.readline()

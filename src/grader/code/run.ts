@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chown, type FileHandle, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Duplex } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GraderError, messageOf } from '../../core/errors.js'
 import { programEnvironment } from './interpreters.js'
@@ -104,12 +104,12 @@ export class Run {
     this.#child = spawn(command!, args, {
       cwd: folder ?? '/',
       env: programEnvironment(folder ?? '/tmp'),
-      stdio: [stdin ?? 'ignore', 'pipe', 'pipe', 'pipe'],
+      stdio: [stdin ?? 'ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
       detached: true,
     })
     this.#child.on('error', () => {})
     const { pid, stdout, stderr } = this.#child
-    for (const stream of [stdout, stderr, this.#channel]) stream?.on('error', () => {})
+    for (const stream of this.#child.stdio ?? []) stream?.on('error', () => {})
     stdout?.on('data', (chunk: Buffer) => this.#count(chunk.length) && this.#stdout.push(chunk))
     stderr?.on('data', (chunk: Buffer) => {
       if (this.#count(chunk.length))
@@ -126,7 +126,8 @@ export class Run {
   }
 
   send(line: string): void {
-    if (this.#channel?.writable) this.#channel.write(line)
+    const channel = this.#child.stdio?.[3] as Writable | undefined
+    if (channel?.writable) channel.write(line)
   }
 
   /** Gives the program the full time and output of a test from now on. */
@@ -158,7 +159,8 @@ export class Run {
 
   #readLines(): void {
     let chunks: Buffer[] = []
-    this.#channel?.on('data', (chunk: Buffer) => {
+    const channel = this.#child.stdio?.[4] as Readable | undefined
+    channel?.on('data', (chunk: Buffer) => {
       let rest = chunk
       for (let end = rest.indexOf(10); end >= 0 && this.#count(end + MESSAGE_COST); end = rest.indexOf(10)) {
         this.#spec.onMessage?.(Buffer.concat([...chunks, rest.subarray(0, end)]).toString())
@@ -182,7 +184,7 @@ export class Run {
     if (failure) this.#stderr = Buffer.from(failure.message)
     else await this.#killRest()
     await Promise.race([closed, sleep(failure ? 0 : 2000, undefined, { ref: false })])
-    for (const stream of [child.stdout, child.stderr, this.#channel]) stream?.destroy()
+    for (const stream of child.stdio ?? []) stream?.destroy()
     if (this.#folder) await removeFolder(this.#folder)
 
     this.#ended ??= failure ? 'error' : 'exit'
@@ -207,11 +209,6 @@ export class Run {
       }
     }
     if (this.#running) sendSignal(-pid, 'SIGKILL')
-  }
-
-  /** Absent where the process could not be started for want of file descriptors. */
-  get #channel(): Duplex | undefined {
-    return this.#child.stdio?.[3] as Duplex | undefined
   }
 
   /** Where no namespace does it: kills what left the process group or its parent. */
