@@ -9,7 +9,7 @@ import type { Prompt } from '../eval/evaluate.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { playerOf } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
-import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
+import { type LoadedRecipe, loadRecipe, resolvePath } from '../runs/recipe.js'
 
 export interface FoundModel {
   /** Folder that the weights come from. */
@@ -70,17 +70,34 @@ export async function findInRun(
   role: string | undefined,
   parts: Parts = realParts,
 ): Promise<FoundModel> {
+  const loaded = await loadRun(run, parts)
+  const folder = join(await newestCheckpoint(run), playerOf(loaded, chooseRole(loaded, role)))
+  return { folder, prompt: gamePrompt(loaded) }
+}
+
+/** The model that a role of a run began with. */
+export async function findStart(
+  run: string,
+  role: string | undefined,
+  parts: Parts = realParts,
+): Promise<FoundModel> {
+  const loaded = await loadRun(run, parts)
+  const { model } = loaded.recipe.roles[playerOf(loaded, chooseRole(loaded, role))]!
+  return { folder: resolvePath(loaded.folder, model), prompt: gamePrompt(loaded) }
+}
+
+async function loadRun(run: string, parts: Parts): Promise<LoadedRecipe> {
   if (!isRun(run)) {
     throw new ConfigError(`${run} is not the folder of a run.`, {
       hint: 'Runs lie in runs/, unless --run said otherwise.',
     })
   }
-  const loaded = await loadRecipe(join(run, 'config.json'), { loadGame: parts.loadGame })
-  const folder = join(await newestCheckpoint(run), playerOf(loaded, chooseRole(loaded, role)))
-  const { game, recipe } = loaded
-  const prompt: Prompt = (problem) =>
+  return loadRecipe(join(run, 'config.json'), { loadGame: parts.loadGame })
+}
+
+function gamePrompt({ game, recipe }: LoadedRecipe): Prompt {
+  return (problem) =>
     game.anchorPrompt?.(recipe.settings, problem) ?? { messages: [{ role: 'user', content: problem }] }
-  return { folder, prompt }
 }
 
 function chooseRole({ recipe, game }: LoadedRecipe, role: string | undefined): string {

@@ -32,6 +32,17 @@ describe('lineChart', () => {
     expect(band.map((point) => Number(point.split(',')[1]))).toEqual([top, top, bottom, bottom])
   })
 
+  it('keeps names apart, and within the picture', () => {
+    const low = { ...series[0]!, points: [0, 10].map((x) => ({ x, low: 0, mean: x / 1e4, high: 0.1 })) }
+    const svg = lineChart('title', 'rounds', [low, { ...low, name: 'b' }, { ...low, name: 'c' }])
+    const ys = [...svg.matchAll(/y="([\d.]+)" fill="#123456"/g)].map((match) => Number(match[1]))
+    expect(ys).toHaveLength(3)
+    for (const [i, y] of ys.sort((a, b) => a - b).entries()) {
+      if (i > 0) expect(y - ys[i - 1]!).toBeGreaterThanOrEqual(13.9)
+      expect(y).toBeLessThanOrEqual(320)
+    }
+  })
+
   it('writes names as text, whatever signs they hold', () => {
     const svg = lineChart('title', 'rounds', series)
     expect(svg).not.toContain('<b>')

@@ -42,14 +42,15 @@ export function lineChart(title: string, xLabel: string, series: readonly Series
   const ticks = series[0]!.points.map((point) =>
     text(x(point.x), height - box.bottom + 18, String(point.x), 'text-anchor="middle"'),
   )
-  const lines = series.flatMap(({ name, color, points }) => {
+  const names = apart(series.map(({ points }) => Number(y(points.at(-1)!.mean)) + 4))
+  const lines = series.flatMap(({ name, color, points }, i) => {
     const upper = points.map((p) => `${x(p.x)},${y(p.high)}`)
     const lower = points.map((p) => `${x(p.x)},${y(p.low)}`).reverse()
     const last = points.at(-1)!
     return [
       `<polygon points="${[...upper, ...lower].join(' ')}" fill="${color}" opacity="0.18"/>`,
       `<polyline points="${points.map((p) => `${x(p.x)},${y(p.mean)}`).join(' ')}" fill="none" stroke="${color}" stroke-width="2.5"/>`,
-      text(Number(x(last.x)) + 8, Number(y(last.mean)) + 4, name, `fill="${color}"`),
+      text(Number(x(last.x)) + 8, names[i]!.toFixed(1), name, `fill="${color}"`),
     ]
   })
   const label = text((box.left + width - box.right) / 2, height - 8, xLabel, 'text-anchor="middle"')
@@ -93,6 +94,17 @@ function boxPanel({ title, boxes }: Panel, from: number, to: number): string[] {
     ]
   })
   return [text(left, box.top + 10, title), ...grid, ...drawn]
+}
+
+/** Heights of lines of text, moved down where one would lie on another. */
+function apart(heights: readonly number[]): number[] {
+  const out = [...heights]
+  const order = heights.map((_, i) => i).sort((a, b) => heights[a]! - heights[b]!)
+  order.forEach((i, rank) => {
+    if (rank > 0) out[i] = Math.max(out[i]!, out[order[rank - 1]!]! + 14)
+  })
+  const over = Math.max(0, Math.max(...out) - (height - box.bottom))
+  return out.map((y) => y - over)
 }
 
 /** A fifth of the least round number (1, 2 or 5 times a power of ten) that is not below the value; of 1 for 0. */
