@@ -8,21 +8,30 @@ import { unreadable } from './jsonl.js'
  * Throws DataError where the file is no Parquet file, is damaged or has no such column.
  */
 export async function* readParquetColumn(path: string, column: string): AsyncGenerator<unknown> {
+  for await (const row of readParquetRows(path, [column])) yield row[column]
+}
+
+/** Yields the rows in order, each with these top-level columns. Throws as `readParquetColumn` does. */
+export async function* readParquetRows(
+  path: string,
+  wanted: readonly string[],
+): AsyncGenerator<Record<string, unknown>> {
   const { parquetReadObjects } = await import('hyparquet')
   const { compressors } = await import('hyparquet-compressors')
   const { file, metadata, columns } = await openParquet(path)
-  if (!columns.includes(column)) throw noColumn(path, column, columns)
+  const missing = wanted.find((column) => !columns.includes(column))
+  if (missing !== undefined) throw noColumn(path, missing, columns)
   let rowStart = 0
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows)
-    const options = { file, metadata, compressors, columns: [column], rowStart, rowEnd }
+    const options = { file, metadata, compressors, columns: [...wanted], rowStart, rowEnd }
     const rows = await parquetReadObjects(options).catch((cause) => {
       throw new DataError(`${path} is damaged: ${messageOf(cause)}.`, {
         hint: 'Fetch the file again.',
         cause,
       })
     })
-    for (const row of rows) yield row[column]
+    yield* rows
     rowStart = rowEnd
   }
 }

@@ -41,6 +41,11 @@ export interface World {
   name: string
   /** The true answer, or undefined when the text is not a question of this world. */
   solve(question: string): string | undefined
+  /**
+   * Whether a step of reasoning is true, or undefined where the world cannot tell; with `question`, the first step of an
+   * answer to it, which must begin there.
+   */
+  holds?(step: string, question?: string): boolean | undefined
 }
 
 /** One line of rollouts/round-NNNNNN/<role>.jsonl. */

@@ -9,7 +9,8 @@ import type { Game, GameContext } from '../game.js'
 import { oncePerRun } from '../once.js'
 import { takeInPasses } from '../passes.js'
 import { type Config, config } from './config.js'
-import { type Example, encodeConversation, exampleDatum, trainedTokens } from './examples.js'
+import { type Example, encodeConversation, exampleDatum } from './examples.js'
+import { fineTuneStep } from './step.js'
 
 type Context = GameContext<Config>
 
@@ -45,34 +46,22 @@ export function sftOn(conversations?: ChatMessage[][]): Game<Config, State> {
     async round(ctx, state) {
       const { train, validation, dropped, seed } = await dataset(ctx)
       const { batch_size, epochs, validate_every } = ctx.config
-      const { policy, adam } = ctx.roles.student!
       const first = ctx.round * batch_size
       if (epochs > 0 && first >= epochs * train.length) {
         return { state, report: { metrics: {}, rollouts: [], skipped: 'all epochs are done' } }
       }
 
       const batch = takeInPasses(train, first, batch_size, seed)
-      const tokens = batch.reduce((sum, example) => sum + trainedTokens(example), 0)
       ctx.phase('student trains')
-      const report = await policy.forwardBackward(
-        batch.map((example) => exampleDatum(example, 1 / tokens)),
-        { name: 'cross_entropy' },
-      )
-      const optim = await policy.optimStep(adam)
-
       const metrics: Record<string, number> = {
-        'student/loss': report.loss,
-        'student/optim/tokens': tokens,
-        'student/optim/grad_norm': optim.gradNorm,
-        'student/optim/update_norm': optim.updateNorm,
-        'student/optim/lr': adam.learningRate,
+        ...(await fineTuneStep(ctx.roles.student!, batch)),
         'data/epoch': (first + batch_size) / train.length,
         'data/dropped': dropped,
       }
       const due = (ctx.round + 1) % validate_every === 0 || ctx.round + 1 === ctx.rounds
       if (validation.length > 0 && due) {
         ctx.phase('validation')
-        metrics['student/validation_loss'] = await meanLoss(policy, validation)
+        metrics['student/validation_loss'] = await meanLoss(ctx.roles.student!.policy, validation)
       }
       return { state, report: { metrics, rollouts: [] } }
     },

@@ -39,8 +39,11 @@ export function sampleTraining(kind: Kind, stream: RandomStream): Expression {
 }
 
 /** A problem that may be trained on, kinds alike, with its true answer. */
-export function drawProblem(stream: RandomStream): { problem: string; answer: string } {
-  const expression = sampleTraining(stream.pick(kinds), stream)
+export function drawProblem(
+  stream: RandomStream,
+  from: readonly Kind[] = kinds,
+): { problem: string; answer: string } {
+  const expression = sampleTraining(stream.pick(from), stream)
   return { problem: print(expression), answer: `${evaluate(expression)}` }
 }
 
@@ -49,7 +52,7 @@ export function drawProblem(stream: RandomStream): { problem: string; answer: st
  * its turns to the others. Throws DataError where n is above 20 000, or
  * all kinds together have fewer.
  */
-export function heldoutProblems(n: number, seed: number): HeldoutProblem[] {
+export function heldoutProblems(n: number, seed: number, from: readonly Kind[] = kinds): HeldoutProblem[] {
   if (n > MOST) {
     throw new DataError(
       `The arithmetic world gives ${MOST} held-out problems at most, ${n} were asked for.`,
@@ -59,7 +62,7 @@ export function heldoutProblems(n: number, seed: number): HeldoutProblem[] {
     )
   }
   const problems = new Map<string, HeldoutProblem>()
-  let open = kinds.map((kind) => ({ kind, stream: randomStream(seed, 'heldout', kind.text) }))
+  let open = from.map((kind) => ({ kind, stream: randomStream(seed, 'heldout', kind.text) }))
   while (problems.size < n && open.length > 0) {
     open = open.filter(({ kind, stream }) => {
       if (problems.size >= n) return true

@@ -12,7 +12,7 @@ type Brackets = 'brackets' | 'two brackets'
 export interface Kind {
   /** The knowledge text, at most 60 characters. */
   text: string
-  /** 1 (one step on single digits) to 4 (four terms, products and parentheses). */
+  /** 1 (one step on single digits) to 4 (four terms, products and parentheses), and 5 beyond the starter model. */
   level: number
   /** Draws an expression of this kind; its value and all numbers on the way are within the bounds and not negative. */
   sample(stream: RandomStream): Expression
@@ -34,7 +34,7 @@ const rangeOf: Record<Size, readonly [number, number]> = {
   'three digits': [100, 999],
 }
 
-const counts = { two: 2, three: 3, four: 4 }
+const counts = { two: 2, three: 3, four: 4, five: 5 }
 
 /**
  * Every kind, from easy to hard. Two-digit factors meet only as values of parentheses, and nothing falls below zero: a
@@ -69,6 +69,14 @@ export const kinds: readonly Kind[] = [
 ]
 
 export const knowledgeTexts: readonly string[] = kinds.map((kind) => kind.text)
+
+/** Kinds with a term more than the starter model has ever seen: it hardly ever answers them, though it knows every step. */
+export const longKinds: readonly Kind[] = [
+  kind(5, 'sums', 'five', 'one digit'),
+  kind(5, 'sums and differences', 'five', 'one digit'),
+  kind(5, 'sums and products', 'five', 'one digit'),
+  kind(5, 'mixed', 'five', 'one digit'),
+]
 
 function kind(
   level: number,

@@ -1,0 +1,69 @@
+/**
+ * Errors by rule: a number of a sound slice is changed, or a term left out. What it read before is the right way to redo
+ * the step, so that a label comes with its analysis.
+ */
+import type { RandomStream } from '../../core/random.js'
+
+export interface Planted {
+  /** The text with the error in it. */
+  text: string
+  /** The equation that was hit, as it was. */
+  original: string
+  /** As it reads now. */
+  changed: string
+}
+
+interface Equation {
+  start: number
+  end: number
+}
+
+/** Runs of numbers and signs with an equals sign between digits, blanks at the ends aside. */
+export function equations(text: string): Equation[] {
+  return [...text.matchAll(/[\d ()+\-*/×·^.,=]+/g)].flatMap(({ 0: run, index }) => {
+    if (!/\d[^\d]*=[^\d]*\d/.test(run)) return []
+    const body = run.replace(/[ .,]+$/, '')
+    const start = index + (body.length - body.trimStart().length)
+    return [{ start, end: index + body.length }]
+  })
+}
+
+/**
+ * Plants one error behind the first `from` characters: a number is off by one in one of its digits, at one place or
+ * wherever it stands in the equation, or a term is left out. Undefined where no equation of numbers reaches there.
+ */
+export function plantError(text: string, stream: RandomStream, from = 0): Planted | undefined {
+  const open = equations(text).filter(({ end }) => /\d/.test(text.slice(from, end)))
+  if (open.length === 0) return undefined
+  const { start, end } = stream.pick(open)
+  const cut = Math.max(start, from)
+  const before = text.slice(start, cut)
+  const changed = before + spoil(text.slice(cut, end), stream)
+  return {
+    text: text.slice(0, start) + changed + text.slice(end),
+    original: text.slice(start, end),
+    changed,
+  }
+}
+
+/** The text, which holds a number, with one error in it. */
+function spoil(text: string, stream: RandomStream): string {
+  const terms = [...text.matchAll(/[-+*/×·] ?\d+/g)]
+  const way = stream.int(4)
+  if (way === 0 && terms.length > 0) {
+    const { 0: term, index } = stream.pick(terms)
+    return text.slice(0, index) + text.slice(index + term.length)
+  }
+  const { 0: number, index } = stream.pick([...text.matchAll(/\d+/g)])
+  const wrong = offByOne(number, stream)
+  return way === 1
+    ? text.replace(/\d+/g, (other) => (other === number ? wrong : other))
+    : text.slice(0, index) + wrong + text.slice(index + number.length)
+}
+
+/** One digit more or less; never below zero, and never the same. */
+function offByOne(number: string, stream: RandomStream): string {
+  const step = 10n ** BigInt(stream.int(number.length))
+  const value = BigInt(number) + (stream.int(2) === 0 ? step : -step)
+  return String(value < 0n ? BigInt(number) + step : value)
+}
