@@ -3,7 +3,7 @@
  * over its whole length and at the moments when it writes (rollouts of a round, a checkpoint half done), resumes each,
  * and compares metrics (times apart), rollouts and weights with the undisturbed run, byte for byte.
  *
- *   npm run kill-points -- [--points 24] [--recipe pasodoble-tiny] [--out runs/kill-points]
+ *   npm run kill-points -- [--points 24] [--recipe pasodoble-tiny] [--set key=value]... [--out runs/kill-points]
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,6 +17,7 @@ const { values } = parseArgs({
   options: {
     points: { type: 'string', default: '24' },
     recipe: { type: 'string', default: 'pasodoble-tiny' },
+    set: { type: 'string', multiple: true, default: [] },
     out: { type: 'string', default: 'runs/kill-points' },
   },
 })
@@ -33,6 +34,7 @@ function start(run: string, resume: boolean): ChildProcess {
     `checkpoint.every=${checkpointEvery}`,
     'anchors.every=3',
     'anchors.heldout.n=48',
+    ...values.set,
   ].flatMap((setting) => ['--set', setting])
   const flags = ['--run', run, '--rounds', String(rounds), '--json', ...(resume ? ['--resume'] : settings)]
   return spawn(process.execPath, [cli, 'train', ...(resume ? [] : [values.recipe]), ...flags], {

@@ -57,7 +57,7 @@ describe('sparring probe memorisation', () => {
 })
 
 describe('sparring probe entropy', () => {
-  it('compares a run’s start with its end, in JSON, as tables and as a picture', async () => {
+  it("compares a run's start with its end, in JSON, as tables and as a picture", async () => {
     const cwd = temporaryFolder()
     const set = ['roles.solver.optim.learning_rate=1e-3', 'settings.texts_per_round=2', 'anchors.heldout.n=8']
     const trained = await sparring(

@@ -102,7 +102,7 @@ describe('the phases', () => {
     expect(state.turn).toEqual({ phase: 'proposer', iteration: 1, updates: 0, failedDraws: 0 })
   })
 
-  it('end the solver’s as well, where the released code would spin: no question is valid any more', async () => {
+  it("end the solver's as well, where the released code would spin: no question is valid any more", async () => {
     const offline = { proposer_updates: 1, max_failed_draws: 2 }
     let asked = 0
     const solver: Script = (prompt, j) => (asked++ < 36 ? solves(prompt, j) : '\\boxed{right}')
@@ -112,7 +112,7 @@ describe('the phases', () => {
     expect(played[1]!.report.metrics).toMatchObject({ 'buffer/valid_frac': 0, 'buffer/pass_rate_mean': 1 })
   })
 
-  it('have no solver’s phase while the buffer is empty', async () => {
+  it("have no solver's phase while the buffer is empty", async () => {
     const offline = { proposer_updates: 1, max_failed_draws: 2 }
     const { phases, state } = await play(5, { offline, proposer: () => 'nothing' })
     expect(phases).toBe('ppppp')
@@ -190,7 +190,7 @@ describe('the buffer', () => {
     expect(policies.solver.version).toBe(0)
   })
 
-  it('drops by its cap and by the authors’ rule where the settings say so', async () => {
+  it("drops by its cap and by the authors' rule where the settings say so", async () => {
     const capped = await play(2, { offline: { buffer_cap: 3 }, settings: { diversity: false } })
     expect(capped.played.map(({ state }) => buffered(state))).toEqual(['345', '345'])
 
@@ -202,7 +202,7 @@ describe('the buffer', () => {
     expect(kept.phases).toBe('pssss')
   })
 
-  it('holds no question that cheats or repeats, as the solver’s data online', async () => {
+  it("holds no question that cheats or repeats, as the solver's data online", async () => {
     const leak: Script = (_, i) =>
       i === 3 ? `</think><problem>Question 3 is right?</problem>\\boxed{right}` : proposal(i)
     const ours = await play(1, { proposer: leak })
