@@ -119,6 +119,7 @@ describe('docs/metrics.md', () => {
     const line = (step: number): MetricsLine => ({
       step,
       'questions/valid_frac': 0,
+      'diversity/mean': 0,
       'solver/policy/entropy': step < 5 ? 1 : 0,
       'solver/len/truncated_frac': 1,
       'heldout/accuracy': step < 5 ? 1 : 0,

@@ -27,6 +27,11 @@ describe('alarms', () => {
     expect(activeAlarms(history)[0]!.value).toBeCloseTo(0.05, 12)
   })
 
+  it('tell of a proposer that repeats itself', () => {
+    expect(names(rounds('diversity/mean', repeat(0.5, 5)))).toEqual([])
+    expect(names(rounds('diversity/mean', [...repeat(1, 5), ...repeat(0.4, 5)]))).toEqual(['diversity_low'])
+  })
+
   it('tell which role has lost its entropy or is cut off', () => {
     expect(names(rounds('solver/policy/entropy', [...repeat(1, 5), ...repeat(0.19, 5)]))).toEqual([
       'solver_entropy_collapse',

@@ -31,6 +31,7 @@ export function activeAlarms(history: readonly MetricsLine[]): Alarm[] {
     names.filter((name) => name.endsWith(`/${suffix}`)).map((name) => name.slice(0, -suffix.length - 1))
   return [
     validQuestions(history),
+    repetition(history),
     ...roles('policy/entropy').map((role) => entropyCollapse(history, role)),
     ...roles('len/truncated_frac').map((role) => truncation(history, role)),
     heldoutDrop(history),
@@ -47,6 +48,19 @@ function validQuestions(history: readonly MetricsLine[]): Alarm | undefined {
     threshold: 0.1,
     formula: `mean of questions/valid_frac over ${WINDOW} rounds < 0.1`,
     message: 'Hardly any proposed question can train anyone: look at the proposer rollouts of this round.',
+  }
+}
+
+/** mean of diversity/mean over the last 5 rounds < 0.5 */
+function repetition(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'diversity/mean')
+  if (value === undefined || value >= 0.5) return undefined
+  return {
+    name: 'diversity_low',
+    value,
+    threshold: 0.5,
+    formula: `mean of diversity/mean over ${WINDOW} rounds < 0.5`,
+    message: 'The proposer sets the same few questions again and again: lower its learning rate or raise w.',
   }
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { boxGrader, type Script, scriptedContext, scriptedPolicy } from '../../../test/support/scripted.js'
+import { activeAlarms } from '../../runs/alarms.js'
 import type { RoundReport, World } from '../game.js'
 import { config as schema } from './config.js'
 import { pasodoble } from './game.js'
@@ -264,6 +265,8 @@ describe('degenerate play', () => {
     })
     expect(phases).toMatch(/^pps/)
     expect(new Set(phases)).toEqual(new Set('ps'))
+    const history = played.map(({ report }, i) => ({ step: i + 1, ...report.metrics }))
+    expect(activeAlarms(history).map(({ name }) => name)).toContain('diversity_low')
   })
 })
 
