@@ -5,7 +5,7 @@
 import { equalAnswers } from './answers/compare.js'
 import { isLiteral } from './answers/literal.js'
 import { choiceLabel } from './extract/choice.js'
-import type { Node } from './maths/node.js'
+import type { Node, NodeOf } from './maths/node.js'
 import { type Answer, readAnswer } from './notation/read.js'
 
 export interface EquivalenceOptions {
@@ -21,6 +21,9 @@ export interface EquivalenceOptions {
 }
 
 export const TOLERANCE = 1e-6
+
+/** Seconds. */
+const HALF_DAY = 12 * 3600
 
 /** False where either is empty or nothing can be made of it. Rules and open choices: docs/grader.md. */
 export function isEquivalent(gold: string, prediction: string, options: EquivalenceOptions = {}): boolean {
@@ -42,7 +45,11 @@ export function sameAnswer(gold: Answer, prediction: Answer, options: Equivalenc
     return gold.words === prediction.words && gold.words.length > 1
   }
   const times = [gold, prediction].map(({ readings }) => readings.find(({ kind }) => kind === 'time'))
-  if (times[0]?.kind === 'time' && times[1]?.kind === 'time') return times[0].seconds === times[1].seconds
+  if (times[0]?.kind === 'time' && times[1]?.kind === 'time') {
+    const [a, b] = times as [NodeOf<'time'>, NodeOf<'time'>]
+    // 7:30 may be half past seven in the evening, where only one side says so.
+    return a.half === b.half ? a.seconds === b.seconds : (a.seconds - b.seconds) % HALF_DAY === 0
+  }
   const equal = (x: Node, y: Node) =>
     (unevaluated === 'accept' || !isLiteral(x) || isLiteral(y)) && equalAnswers(x, y, tolerance)
   if (gold.readings.some((x) => prediction.readings.some((y) => equal(x, y)))) return true

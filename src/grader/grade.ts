@@ -1,7 +1,7 @@
 /** One case from the text of a model to the verdict, without deadlines. */
 import { type EquivalenceOptions, sameAnswer } from './equivalence.js'
 import { choiceLabel } from './extract/choice.js'
-import { defaultMethods, type Extraction, extractAnswer, type Method } from './extract/index.js'
+import { type Asked, defaultMethods, type Extraction, extractAnswer, type Method } from './extract/index.js'
 import type { GradeCase, Verdict } from './grader.js'
 import { readAnswer } from './notation/read.js'
 
@@ -18,9 +18,10 @@ export function judge(
   settings: GradeSettings = {},
 ): Finding {
   const truth = goldAnswer(gold)
-  const isChoice = choices !== undefined || /^[A-J]$/.test(choiceLabel(truth) ?? '')
   const found =
-    kind === 'answer' ? bareAnswer(prediction) : extraction(prediction, settings.extract, isChoice)
+    kind === 'answer'
+      ? bareAnswer(prediction)
+      : extraction(prediction, settings.extract, askedFor(truth, choices))
   const taken = { extracted: found?.text ?? null, ...(found && { from: found.from }) }
   const a = readAnswer(truth)
   if (a === undefined) return { equal: false, ...taken, reason: 'unparsable_gold' }
@@ -43,9 +44,16 @@ export function judge(
 function extraction(
   text: string,
   extract: readonly Method[] | undefined,
-  choice: boolean,
+  asked: Asked,
 ): Extraction | undefined {
-  return extractAnswer(text, { ...(extract && { extract }), choice })
+  return extractAnswer(text, { ...(extract && { extract }), asked })
+}
+
+/** What a gold answer shows to be asked for. */
+function askedFor(gold: string, choices: readonly string[] | undefined): Asked {
+  if (choices !== undefined || choiceLabel(gold) !== undefined) return 'choice'
+  const answer = readAnswer(gold)
+  return answer !== undefined && (answer.isProse || answer.readings.length === 0) ? 'words' : 'value'
 }
 
 /** A gold answer may itself be a sentence. */

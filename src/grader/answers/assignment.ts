@@ -29,6 +29,7 @@ export function isName(node: Node): boolean {
 
 /** Points of a figure: ABC, angle ABC. */
 function isLabel(node: Node): boolean {
+  if (node.kind === 'product') return node.factors.every(isLabel)
   return node.kind === 'symbol' && (/^[A-Z]/.test(node.name) || node.name.length > 2)
 }
 

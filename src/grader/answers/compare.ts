@@ -33,7 +33,7 @@ class Comparison {
     if (isSurelySet(a) || isSurelySet(b)) return this.#sets(a, b)
     if (a.kind === 'list' || b.kind === 'list') return this.#lists(a, b)
     if (a.kind === 'set' || b.kind === 'set') return this.#finiteSets(a, b)
-    if (a.kind === 'group' || b.kind === 'group') return this.#groups(a, b)
+    if (a.kind === 'group' || b.kind === 'group') return this.#groups(point(a), point(b))
     if (a.kind === 'ratio' || b.kind === 'ratio') return this.#ratios(a, b)
     if (a.kind === 'quantity' || b.kind === 'quantity') return this.#quantities(a, b)
     if (a.kind === 'percent' || b.kind === 'percent') return this.#percents(a, b)
@@ -53,7 +53,8 @@ class Comparison {
     const named = assignment(relation, this.#budget)
     if (named !== undefined && other.kind !== 'list') return this.equal(named.value, other)
     if (relation.operators.length === 1 && relation.operators[0] === 'in' && isName(relation.sides[0]!)) {
-      if (other.kind !== 'list') return this.equal(relation.sides[1]!, other)
+      const set = relation.sides[1]!
+      if (other.kind !== 'list' || set.kind === 'set') return this.equal(set, other)
     }
     return undefined
   }
@@ -65,6 +66,10 @@ class Comparison {
         if (this.equal(x.value, y.value)) return true
       }
     } else if (x && y && !x.name && !y.name) return this.equal(x.value, y.value)
+    if (a.operators.length > 1 && a.operators.length === b.operators.length) {
+      const [low, high] = [rising(a), rising(b)]
+      if (low.operators.join() === high.operators.join() && this.#ordered(low.sides, high.sides)) return true
+    }
     if (a.operators.length !== 1 || b.operators.length !== 1)
       return isSurelySet(a) && isSurelySet(b) ? undefined : false
     const [left, right] = [turned(a), turned(b)]
@@ -116,9 +121,20 @@ class Comparison {
 
   #groups(a: Node, b: Node): boolean {
     const [x, y] = [this.#sequence(a), this.#sequence(b)]
-    if (x === undefined || y === undefined || !this.#ordered(x.items, y.items)) return false
+    if (x === undefined || y === undefined) return this.#rowsOfGroups(a, b)
+    if (!this.#ordered(x.items, y.items)) return false
     // Of two values the brackets tell a point from an interval, and which ends belong to it.
     return x.brackets === '' || y.brackets === '' || x.items.length > 2 || x.brackets === y.brackets
+  }
+
+  /** [[1, 2], [3, 4]] as a matrix. */
+  #rowsOfGroups(a: Node, b: Node): boolean {
+    const rows = (node: Node) =>
+      matrixOf(node) ??
+      (node.kind === 'group' && node.items.every((item) => item.kind === 'group')
+        ? node.items.map((item) => (item as NodeOf<'group'>).items)
+        : undefined)
+    return this.#matrices(rows(a), rows(b))
   }
 
   /** Entries of a tuple, or of a matrix of one column; a row is no column. */
@@ -168,7 +184,8 @@ class Comparison {
   /** A percentage is that many hundredths; its sign may also be missing where the question says percent. */
   #percents(a: Node, b: Node): boolean {
     const bare = (node: Node) => (node.kind === 'percent' ? node.value : node)
-    if (this.equal(bare(a), bare(b))) return true
+    const constant = variables(a).size === 0
+    if ((constant || a.kind === b.kind) && this.equal(bare(a), bare(b))) return true
     return (
       (a.kind === 'percent') !== (b.kind === 'percent') && equalValues(a, b, this.#tolerance, this.#budget)
     )
@@ -189,6 +206,12 @@ class Comparison {
       return found >= 0
     })
   }
+}
+
+/** The coordinates of a named point: P(6, 5). */
+function point(node: Node): Node {
+  const named = node.kind === 'call' && /^\?[A-Z]$/.test(node.name) && node.args.length > 1
+  return named ? { kind: 'group', open: '(', close: ')', items: node.args } : node
 }
 
 const sameBrackets = ({ open, close }: NodeOf<'group'>) => open === '<' || (open === '(') === (close === ')')
@@ -214,6 +237,13 @@ function turned({ sides, operators }: NodeOf<'relation'>): { node: Node; operato
     return { node: difference(right, left), operator: operator === '>' ? '<' : '<=' }
   }
   return { node: difference(left, right), operator }
+}
+
+/** A chain with its signs turned to < and <=. */
+function rising({ sides, operators }: NodeOf<'relation'>): { sides: Node[]; operators: string[] } {
+  const back: Record<string, string> = { '>': '<', '>=': '<=' }
+  if (!operators.every((operator) => back[operator])) return { sides, operators }
+  return { sides: [...sides].reverse(), operators: operators.map((operator) => back[operator]!).reverse() }
 }
 
 const values = new Set([

@@ -47,9 +47,21 @@ export function realSet(node: Node, budget: Budget): RealSet | undefined {
       return solutions(node, budget)
     case 'list':
       return conditions(node.items, budget)
+    case 'sum':
+      return without(node, budget)
     default:
       return undefined
   }
+}
+
+/** Of a difference that is written as one of numbers: R - {1}. */
+function without({ terms }: NodeOf<'sum'>, budget: Budget): RealSet | undefined {
+  const [whole, minus] = terms
+  if (terms.length !== 2 || minus!.kind !== 'product' || minus!.factors.length !== 2) return undefined
+  const [sign, part] = minus!.factors
+  if (sign!.kind !== 'number' || sign!.value.n !== -1n) return undefined
+  const [a, b] = [realSet(whole!, budget), operand(part!, budget)]
+  return a && b && intersect(a, complement(b))
 }
 
 /** Braces around a single number may have been lost: {1, 2} without {2}. */
@@ -76,6 +88,8 @@ export function isSurelySet(node: Node): boolean {
       )
     case 'list':
       return node.items.every(isSurelySet)
+    case 'sum':
+      return node.terms.some(isSurelySet)
     default:
       return false
   }
@@ -121,16 +135,19 @@ function interval({ open, close, items }: NodeOf<'group'>, budget: Budget): Real
   return low.at > high.at ? undefined : [{ low, high }]
 }
 
+function byLow(a: Piece, b: Piece): number {
+  if (a.low.at !== b.low.at) return a.low.at < b.low.at ? -1 : 1
+  return Number(b.low.closed) - Number(a.low.closed)
+}
+
 function merged(pieces: Piece[]): RealSet {
   if (pieces.length < 2) return pieces
-  const sorted = [...pieces].sort(
-    (a, b) => a.low.at - b.low.at || Number(b.low.closed) - Number(a.low.closed),
-  )
+  const sorted = [...pieces].sort(byLow)
   const result = [sorted[0]!]
   for (const piece of sorted.slice(1)) {
     const last = result.at(-1)!
     const gap = piece.low.at - last.high.at
-    const same = Math.abs(gap) <= 1e-12 * Math.max(1, Math.abs(piece.low.at))
+    const same = Number.isFinite(gap) && Math.abs(gap) <= 1e-12 * Math.max(1, Math.abs(piece.low.at))
     if (gap > 0 && !same) result.push(piece)
     else if (same && !piece.low.closed && !last.high.closed) result.push(piece)
     else if (piece.high.at > last.high.at || (piece.high.at === last.high.at && piece.high.closed)) {

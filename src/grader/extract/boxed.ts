@@ -75,7 +75,7 @@ export function boxedAnswer(text: string): string | undefined {
   const parts = [boxes[at]!.content]
   while (at > 0 && parts.length < MAX_PARTS && isJoint(between(text, boxes, at)))
     parts.push(boxes[--at]!.content)
-  return parts.reverse().join(', ')
+  return new Set(parts).size === 1 ? parts[0] : parts.reverse().join(', ')
 }
 
 function isWhole(text: string, outer: Box, inner: Box): boolean {

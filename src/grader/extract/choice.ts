@@ -8,6 +8,9 @@ const standing = /(?<![\p{L}\p{N}'’\\])([A-HJ])(?![\p{L}\p{N}'’])/gu
 const article =
   /^A\s+(?!(?:because|since|is|as|and|or|for|which|but|by|from|it|not|with|was|seems|therefore|due|given|so|being)\b)[a-z]/
 
+/** 'D' as D; of the same length. */
+const unquoted = (text: string) => text.replace(/['"‘“]([A-Ja-j])['"’”]/g, ' $1 ')
+
 interface Letter {
   letter: string
   start: number
@@ -38,7 +41,7 @@ const small = /^[\s:*]*(?:is|:)?[\s:*]*(?:option|choice)?\s*["'(]?([a-j])["')]?[
 
 /** First choice that a clause names, such as what follows "the answer is"; undefined where it names several at once. */
 export function firstChoice(clause: string): string | undefined {
-  const text = withoutDeniedChoices(clause)
+  const text = unquoted(withoutDeniedChoices(clause))
   const letters = lettersOf(text)
   if (letters.length === 0) return small.exec(text)?.[1]?.toUpperCase()
   return chosen(text, letters, 0)
@@ -51,9 +54,9 @@ const statement =
 
 /** The choice of a whole text: at its start, in its last statement, or the last that it names. */
 export function choiceIn(source: string): string | undefined {
-  const text = withoutDeniedChoices(source)
+  const text = unquoted(withoutDeniedChoices(source))
   const letters = lettersOf(text)
-  const start = opening.exec(text)
+  const start = opening.exec(text.slice(0, MAX_LENGTH))
   if (start !== null && /[A-J]/.test(start[1]!)) {
     const place = start[0].lastIndexOf(start[1]!)
     const at = letters.findIndex((each) => each.start === place)
@@ -79,10 +82,10 @@ const alone = new RegExp(
 )
 /** A letter and then what it stands for: (D) Alina, C. the third one, \textbf{(D)}\ 12, A Peter. */
 const marked = new RegExp(
-  String.raw`^\s*${wrapper}*\s*(?:\(([A-J])\)|([A-J])\s*[).:])\s*\}*[.:]?(?:\\[ ,;:]|\\q?quad|~|\s)*(?=[\p{L}\p{N}$\\(-])`,
+  String.raw`^\s*${wrapper}*\s*(?:\(([A-J])\)|([A-J])\s*\}*\s*[).:])\s*\}*[.:]?(?:\\[ ,;:]|\\q?quad|~|\s)*(?=[\p{L}\p{N}$\\(-])`,
   'u',
 )
-const spaced = /^\s*([A-HJ])\s+(?=[A-Z][a-z]|\d)/
+const spaced = /^\s*([A-HJ])(?:\s|\\[ ,;:])+(?=[A-Z][a-z]|\d)/
 
 /** The letter of an answer that consists of one, or begins with one as a label. */
 export function choiceLabel(answer: string): string | undefined {

@@ -26,7 +26,7 @@ const explanation =
 export function answerIn(sentence: string): Found | undefined {
   const text = withoutHedges(sentence).replace(leading, '').trim()
   if (text === '') return undefined
-  const head = text.slice(0, explanation.exec(text)?.index)
+  const head = text.slice(0, explanation.exec(text.slice(0, MAX_WHOLE))?.index)
   for (const part of [text, head]) {
     if (part.length <= MAX_WHOLE && isAnswer(part)) return { text: part.trim(), from: 'whole' }
   }
@@ -40,10 +40,10 @@ function lastValue(text: string, depth = 0): Found | undefined {
   const last = formula !== undefined && (number === undefined || number.end <= formula.end) ? formula : number
   if (last === undefined) return undefined
   const from = last === formula ? 'maths' : 'number'
-  const before = text.slice(0, last.start).replace(/[\s$*(\\]+$/, '')
+  const before = text.slice(Math.max(0, last.start - MAX_WHOLE), last.start).replace(/[\s$*(\\]+$/, '')
   const joint = /(?:,|\b(?:or|and))$/.exec(before)
   if (joint === null || depth === MAX_LISTED) return { text: last.text, from }
-  const previous = lastValue(before.slice(Math.max(0, joint.index - MAX_WHOLE), joint.index), depth + 1)
+  const previous = lastValue(before.slice(0, joint.index), depth + 1)
   const gap =
     previous &&
     before

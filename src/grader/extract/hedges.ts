@@ -1,6 +1,6 @@
 /** What a sentence says without stating it: what the answer is not, or is at least, or is one of. */
 
-const value = String.raw`(?:\$[^$]*\$|\\\([^)]*\\\)|[-+]?\\?\$?\d[\d,./]*(?:\\?%)?)`
+const value = String.raw`(?:\$[^$]*\$|\\\([^)]*\\\)|(?<![\d,./])[-+]?\\?\$?\d[\d,./]*(?:\\?%)?)`
 
 const denials = new RegExp(
   String.raw`\b(?:not|never|cannot|nor|neither|\w+n['’]t)\b[^\d$\\.;,]{0,40}${value}`,

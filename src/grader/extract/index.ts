@@ -1,4 +1,6 @@
 /** Takes the answer out of free text. */
+
+import { readAnswer } from '../notation/read.js'
 import { boxedAnswer, lastBoxed } from './boxed.js'
 import { choiceIn, firstChoice } from './choice.js'
 import { answerIn, type Found } from './clause.js'
@@ -22,9 +24,11 @@ export interface Extraction {
 export interface ExtractionOptions {
   /** Tried in this order. @default defaultMethods */
   extract?: readonly Method[]
-  /** Whether a letter of a multiple choice is asked for. @default false */
-  choice?: boolean
+  /** What is asked for: a value, a letter of a multiple choice, or words. @default 'value' */
+  asked?: Asked
 }
+
+export type Asked = 'value' | 'choice' | 'words'
 
 /**
  * The answer in the text behind the thinking part, or in the whole where there is none behind it. Undefined where no
@@ -38,10 +42,10 @@ export function extractAnswer(text: string, options: ExtractionOptions = {}): Ex
 
 function search(
   text: string,
-  { extract = defaultMethods, choice = false }: ExtractionOptions,
+  { extract = defaultMethods, asked = 'value' }: ExtractionOptions,
 ): Extraction | undefined {
   for (const method of extract) {
-    const found = finders[method](text, choice)
+    const found = finders[method](text, asked)
     if (found !== undefined && found.text.trim() !== '') return { ...found, text: found.text.trim() }
     if (method === 'boxed' && opensBox(text)) return undefined
   }
@@ -51,35 +55,44 @@ function search(
 const opensBox = (text: string) => /(?<!\\)\\(?:boxed|fbox)\s*\{/.test(text)
 const escaped = (text: string) => (text.includes('\\\\boxed') ? text.replaceAll('\\\\', '\\') : text)
 
-const finders: Record<Method, (text: string, choice: boolean) => Extraction | undefined> = {
-  answer_tag(text) {
+const finders: Record<Method, (text: string, asked: Asked) => Extraction | undefined> = {
+  answer_tag(text, asked) {
     const end = text.lastIndexOf('</answer>')
     const start = text.lastIndexOf('<answer>', end < 0 ? undefined : end)
     if (start < 0) return undefined
     const content = text.slice(start + '<answer>'.length, end < start ? undefined : end)
-    const inside = opensBox(content) ? boxedAnswer(content) : content
-    return inside === undefined ? undefined : { text: inside, from: 'answer_tag' }
+    return wrap(opensBox(content) ? boxedAnswer(content) : stated(content, asked), 'answer_tag')
   },
-  // A text that was escaped once too often has two backslashes before every command.
-  boxed: (text) =>
-    wrap(boxedAnswer(text) ?? (opensBox(text) ? undefined : boxedAnswer(escaped(text))), 'boxed'),
+  boxed(text, asked) {
+    // A text that was escaped once too often has two backslashes before every command.
+    const content = boxedAnswer(text) ?? (opensBox(text) ? undefined : boxedAnswer(escaped(text)))
+    return wrap(content && stated(content, asked), 'boxed')
+  },
   last_box: (text) => wrap(lastBoxed(text), 'last_box'),
-  hashes(text, choice) {
+  hashes(text, asked) {
     const at = text.lastIndexOf('####')
     if (at < 0) return undefined
     const line = /^[#:\s]*([^\n]*)/.exec(text.slice(at))![1]!
-    const found = choice ? firstChoice(line) : answerIn(line)?.text
-    return wrap(found, 'hashes')
+    if (asked === 'choice') return wrap(firstChoice(line), 'hashes')
+    return wrap(asked === 'words' ? line : answerIn(line)?.text, 'hashes')
   },
   phrase,
-  final(text, choice) {
-    const letter = choice ? choiceIn(text) : undefined
-    if (letter !== undefined) return { text: letter, from: 'choice' }
-    const found = choice ? undefined : answerIn(text)
+  final(text, asked) {
+    if (asked === 'choice') return wrap(choiceIn(text), 'choice')
+    const found = asked === 'value' ? answerIn(text) : undefined
     // A name or a word that is all that was said is what was answered.
     const bare = text.trim()
     return found ?? (bare.length <= MAX_BARE && !bare.includes('\n') ? wrap(bare, 'whole') : undefined)
   },
+}
+
+/** What a box or tag holds may be a sentence that states the answer. */
+function stated(content: string, asked: Asked): string {
+  const plain = content.replace(/^\s*\\text\s*\{([^{}]*)\}\s*/, '$1 ').trim()
+  const isSentence =
+    content.length <= MAX_SENTENCE && /[a-z]{2,}\s+[a-z]{2,}|answer/i.test(plain) && !/[\\{}[\]]/.test(plain)
+  if (asked !== 'value' || !isSentence || readAnswer(content)?.readings.length !== 0) return content
+  return answerIn(plain)?.text ?? content
 }
 
 function wrap(text: string | undefined, from: Extraction['from']): Extraction | undefined {
@@ -95,25 +108,33 @@ const MAX_BARE = 60
 const MAX_MARKERS = 8
 const MAX_SENTENCE = 400
 
-function phrase(text: string, choice: boolean): Extraction | undefined {
+function phrase(text: string, asked: Asked): Extraction | undefined {
   const ends: number[] = []
   for (const { 0: marker, index } of text.matchAll(markers)) ends.push(index + marker.length)
   for (const end of ends.slice(-MAX_MARKERS).reverse()) {
     const sentence = sentenceFrom(text, end)
-    if (choice) {
-      const letter = firstChoice(sentence)
-      if (letter !== undefined) return { text: letter, from: 'choice' }
-    } else {
-      const found = answerIn(sentence)
-      if (found !== undefined) return { text: found.text, from: 'phrase' }
-    }
+    const found =
+      asked === 'choice'
+        ? firstChoice(sentence)
+        : asked === 'words'
+          ? wordsIn(sentence)
+          : answerIn(sentence)?.text
+    if (found !== undefined) return { text: found, from: asked === 'choice' ? 'choice' : 'phrase' }
   }
   return undefined
 }
 
+function wordsIn(sentence: string): string | undefined {
+  const words = sentence
+    .replace(/^(?:[\s:*=—–-]|\b(?:is|are|was|would be|must be)\b)+/i, '')
+    .replace(/[\s*]+$/, '')
+  return words === '' || words.length > MAX_BARE ? undefined : words
+}
+
 /** Up to the period, blank line or special token that ends it; periods within formulas and numbers do not. */
 function sentenceFrom(text: string, start: number): string {
-  const rest = text.slice(start, start + MAX_SENTENCE)
+  // "**Answer.** 5" and "Answer: 5" go on behind their marks.
+  const rest = text.slice(start, start + MAX_SENTENCE).replace(/^(?:\.?\*\*)?[\s:*]*/, '')
   const end = /(?<!\\)[.!?](?=\s|$|\*\*)(?!\s*\$\s)|\n\s*\n|<\||\n(?=\S)(?<=\S\n)/.exec(rest)
   const formula = /^[\s:*]*(?:\$\$[\s\S]*?\$\$|\\\[[\s\S]*?\\\]|\$[^$]*\$|\\\([\s\S]*?\\\))/.exec(rest)
   if (formula !== null && end !== null && end.index < formula[0].length) return formula[0]

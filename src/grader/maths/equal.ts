@@ -64,13 +64,15 @@ const RESIDUE_POINTS = 3
 function agreeAsResidues(a: Node, b: Node, budget: Budget): boolean | undefined {
   const whole = wholeVariables(a, b)
   let agreed = 0
-  for (let point = 0; point < RESIDUE_POINTS + 4 && agreed < RESIDUE_POINTS; point++) {
+  for (let point = 0; point < RESIDUE_POINTS + 8 && agreed < RESIDUE_POINTS; point++) {
     const field = residues(point)
-    const exact = new Map([...whole].map((name, i) => [name, { n: wholeValue(i, point), d: 1n }]))
+    // One order and the other, so that n - k is not always negative.
+    const ordered = point % 2 === 0 ? [...whole] : [...whole].reverse()
+    const exact = new Map(ordered.map((name, i) => [name, { n: wholeValue(i, point), d: 1n }]))
     const [x, y] = [a, b].map((side) => attempt(() => evaluate(side, field, { exact, budget })))
     if (x === undefined || y === undefined) {
       // Either can have no value at the point; both fail alike at once where the kind of function is the reason.
-      if (point === 0 && x === undefined && y === undefined) return undefined
+      if (whole.size === 0 && point === 0 && x === undefined && y === undefined) return undefined
       continue
     }
     if (x !== y) return false

@@ -14,11 +14,38 @@ export function matrixOf(node: Node): Node[][] | undefined {
       return node.rows
     case 'sum':
       return hasMatrix(node) ? node.terms.map(matrixOf).reduce(added) : undefined
+    case 'power':
+      return powerOf(node.base, node.exponent)
     case 'product':
       return hasMatrix(node) ? multiplied(node.factors) : undefined
     default:
       return undefined
   }
+}
+
+/** Transposes, small powers, and the inverse of a matrix of two rows. */
+function powerOf(base: Node, exponent: Node): Node[][] | undefined {
+  const row = base.kind === 'group' && base.open === '[' ? [base.items] : undefined
+  const rows = matrixOf(base) ?? row
+  if (rows === undefined) return undefined
+  if (exponent.kind === 'symbol' && exponent.name === 'T') {
+    return rows[0]!.map((_, j) => rows.map((each) => each[j]!))
+  }
+  if (exponent.kind !== 'number' || exponent.value.d !== 1n) return undefined
+  const count = Number(exponent.value.n)
+  if (count === -1) return inverse(rows)
+  if (count < 1 || count > MAX_FACTORS) return undefined
+  return multiplied(Array.from({ length: count }, (): Node => ({ kind: 'matrix', rows })))
+}
+
+function inverse(rows: Node[][]): Node[][] | undefined {
+  if (rows.length !== 2 || rows[0]!.length !== 2) return undefined
+  const [[a, b], [c, d]] = rows as [[Node, Node], [Node, Node]]
+  const bottom = determinant(rows)
+  return [
+    [d, negative(b)],
+    [negative(c), a],
+  ].map((row) => row.map((top): Node => ({ kind: 'quotient', top, bottom })))
 }
 
 const hasMatrix = (node: Node) => some(node, ({ kind }) => kind === 'matrix')

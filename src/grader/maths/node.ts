@@ -34,8 +34,8 @@ export type Node =
   | { kind: 'percent'; value: Node }
   | { kind: 'quantity'; value: Node; unit: string }
   | { kind: 'ratio'; parts: Node[] }
-  /** Time of day or duration written h:mm or h:mm:ss. */
-  | { kind: 'time'; seconds: number }
+  /** Time of day or duration written h:mm or h:mm:ss; `half`: with a.m. or p.m. */
+  | { kind: 'time'; seconds: number; half: boolean }
   /** In brackets: a tuple, a point, a vector or an interval. */
   | { kind: 'group'; open: '(' | '[' | '<'; close: ')' | ']' | '>'; items: Node[] }
   | { kind: 'set'; items: Node[] }
@@ -146,6 +146,10 @@ export function variables(node: Node): Set<string> {
   return names
 }
 
+const symmetric = new Set(['gcd', 'lcm', 'max', 'min'])
+const isUnordered = (node: Node) =>
+  ['sum', 'product', 'set'].includes(node.kind) || (node.kind === 'call' && symmetric.has(node.name))
+
 const keys = new WeakMap<Node, string>()
 
 /** A text that two nodes share exactly when they are built alike, up to the order of terms, factors and elements of sets. */
@@ -153,7 +157,7 @@ export function keyOf(node: Node): string {
   const known = keys.get(node)
   if (known !== undefined) return known
   const parts = children(node).map(keyOf)
-  const ordered = node.kind === 'sum' || node.kind === 'product' || node.kind === 'set' ? parts.sort() : parts
+  const ordered = isUnordered(node) ? parts.sort() : parts
   const key = `${node.kind}${JSON.stringify(own(node))}(${ordered.join(',')})`
   keys.set(node, key)
   return key

@@ -24,6 +24,7 @@ export function clean(text: string): string {
   for (const [rest, command] of swallowed) result = result.replace(rest, command)
   if (result.includes('\\\\')) result = single(result)
   return result
+    .replace(/\.{3,}/g, '…')
     .replace(/[\u200b-\u200f\u2060\ufeff\u00ad]/g, '')
     .replace(/[\u{1d400}-\u{1d7ff}]/gu, (letter) => letter.normalize('NFKC'))
     .replace(

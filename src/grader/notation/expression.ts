@@ -68,7 +68,7 @@ export abstract class Expressions extends Structures {
         multiply(this.signedPower())
       } else if (next === '/') {
         this.at++
-        const bottom = this.signedPower()
+        const bottom = this.divisor()
         node = { kind: 'quotient', top: node, bottom }
         last = bottom
       } else if (next === 'mod' || this.isModulus()) {
@@ -82,6 +82,15 @@ export abstract class Expressions extends Structures {
         multiply(this.power())
       } else return node
     }
+  }
+
+  /** Letters without a space are one divisor: dx/dt. */
+  protected divisor(): Node {
+    const run = this.at < this.end && this.isLetters(this.at) ? this.at : -1
+    const first = this.signedPower()
+    const factors = [first]
+    while (this.at === run && this.letter > 0) factors.push(this.power())
+    return factors.length === 1 ? first : { kind: 'product', factors }
   }
 
   protected isLetters(at: number): boolean {

@@ -3,6 +3,7 @@ import type { Node } from '../maths/node.js'
 import { NoValue } from '../maths/rational.js'
 import { clean } from './clean.js'
 import { parse } from './parse.js'
+import { plainly } from './phrasing.js'
 import { type Reading, tokenise, Unreadable } from './tokens.js'
 
 export interface Answer {
@@ -26,7 +27,8 @@ const MAX_LENGTH = 5000
 
 /** Undefined where nothing can be made of the text: it is empty, or its brackets do not match. */
 export function readAnswer(raw: string, role: 'gold' | 'prediction' = 'gold'): Answer | undefined {
-  const text = trimmed(raw)
+  const bare = trimmed(raw)
+  const text = bare.length > MAX_LENGTH ? bare : plainly(bare)
   if (text === '') return undefined
   if (text.length > MAX_LENGTH) return { text, readings: [], words: '', isProse: false }
   const readings = readingsOf(text, role)
@@ -104,7 +106,8 @@ function timeOf(text: string): Node | undefined {
   const [, hours, minutes, seconds = '0', half] = match
   const hour =
     half === undefined ? Number(hours) : (Number(hours) % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
-  return { kind: 'time', seconds: hour * 3600 + Number(minutes) * 60 + Number(seconds) }
+  const elapsed = hour * 3600 + Number(minutes) * 60 + Number(seconds)
+  return { kind: 'time', seconds: elapsed, half: half !== undefined }
 }
 
 /** A text as words: without typesetting, in lower case, every sign kept. */
@@ -115,6 +118,7 @@ function wordsOf(text: string): string {
     .replace(/\s+/g, ' ')
     .trim()
     .toLowerCase()
+    .replace(/\s*([=<>+,;:])\s*/g, '$1')
 }
 
 /** Words of two letters or three that no one multiplies. */

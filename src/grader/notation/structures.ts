@@ -105,8 +105,29 @@ export abstract class Structures extends Cursor {
       return /^[vV]matrix$/.test(name) ? { kind: 'call', name: 'det', args: [matrix] } : matrix
     }
     if (!/^(?:cases|aligned?|gather(?:ed)?|split)$/.test(name)) throw new Unreadable()
-    const items = rows.flatMap(([a, b]) => this.items(a, b))
+    const items = rows.flatMap(([a, b]) => this.row(a, b))
     return items.length === 1 ? items[0]! : { kind: 'list', items }
+  }
+
+  /** Equations of a system, or a value and the condition under which it holds. */
+  protected row(from: number, to: number): Node[] {
+    const [value, condition, ...rest] = this.split(from, to, (sign) => sign === '&').map(([a, b]) =>
+      this.trim(a, b),
+    )
+    if (condition === undefined) return this.items(...value!)
+    if (rest.length > 0) throw new Unreadable()
+    let [start] = condition
+    const end = condition[1]
+    while (start < end && this.tokens[start]!.type === 'text') start++
+    const holds: Node = start === end ? { kind: 'symbol', name: 'otherwise' } : this.answer(start, end)
+    return [{ kind: 'group', open: '<', close: '>', items: [this.answer(...value!), holds] }]
+  }
+
+  /** Without the commas and semicolons at its end. */
+  protected trim(from: number, to: number): [number, number] {
+    let end = to
+    while (end > from && /^[,;]$/.test(this.sign(end - 1) ?? '')) end--
+    return [from, end]
   }
 
   protected flatArgument(): string {

@@ -85,7 +85,7 @@ const tail = String.raw`(?:\.\d+)?(?:[eE][-+]?\d+(?![\d.]))?`
 const numbers = {
   grouping: new RegExp(`(?:${grouped}|${spaced})${tail}`, 'y'),
   list: new RegExp(`(?:${braceGrouped}|${spaced})${tail}`, 'y'),
-  plain: /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+(?![\d.]))?/y,
+  plain: /(?:\d+(?:\.\d+|\.(?![a-zA-Z]))?|\.\d+)(?:[eE][-+]?\d+(?![\d.]))?/y,
   period: /\\overline\s*(?:\{(\d+)\}|(\d))|\\dot\s*(?:\{(\d)\}|(\d))(?![\d\\])/y,
 }
 
@@ -275,6 +275,7 @@ export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>
     if (found === null) throw new Unreadable()
     skip(found[0].length)
     // A period within a text of mathematics ends a sentence; a dollar sign that is not escaped opens or closes it.
+    if (found[0] === '.' && /[a-zA-Z\d]/.test(text[at] ?? '')) throw new Unreadable()
     if (found[0] === '.' || found[0] === '$') gap = true
     else push({ type: 'sign', text: asciiSigns[found[0]] ?? found[0] })
   }

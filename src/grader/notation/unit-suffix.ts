@@ -23,7 +23,9 @@ export function unitStart(
 /** Whether what comes before can be a value; a variable can, before a unit in words. */
 function endsValue(tokens: Token[], from: number, at: number): boolean {
   const last = tokens[at - 1]!
-  if (last.type === 'number' || (last.type === 'name' && last.text === 'pi')) return true
+  if (last.type === 'number') return true
+  if (last.type === 'name' && last.text === 'pi')
+    return tokens[at]!.type === 'text' || tokens[at]!.text.length > 2
   if (last.type === 'sign') return valueEnds.has(last.text)
   const next = tokens[at]!
   const inWords = next.type === 'text' || (next.type === 'letters' && next.gap && isUnitWord(next.text))

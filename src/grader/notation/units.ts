@@ -113,7 +113,7 @@ function unitOf(text: string): Unit {
   let times: Rational = { n: 1n, d: 1n }
   let [sign, dimension] = [1, 1]
   let newest: { factor: Rational; base: string; sign: number } | undefined
-  for (const part of text.match(/[\p{L}$€£¥]+|\^\s*-?\s*\d+|\/|per\b/gu) ?? []) {
+  for (const part of text.replace(/[{}]/g, '').match(/[\p{L}$€£¥]+|\^\s*-?\s*\d+|\/|per\b/gu) ?? []) {
     const word = part.toLowerCase()
     if (part === '/' || word === 'per') sign = -1
     else if (dimensions[word] !== undefined && !/ed$/.test(word)) dimension = dimensions[word]!
