@@ -9,6 +9,7 @@ const loaders: Record<string, () => Promise<AnyGame>> = {
   'r-zero': async () => (await import('./r-zero/game.js')).rZero,
   gar: async () => (await import('./gar/game.js')).gar,
   'gar-sft': async () => (await import('./gar/sft/game.js')).garSft,
+  'solver-critic': async () => (await import('./solver-critic/game.js')).solverCritic,
   sft: async () => (await import('./sft/game.js')).sft,
 }
 

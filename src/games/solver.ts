@@ -1,6 +1,8 @@
 /** The role that answers problems, where a game asks nothing special of it: sampling, prompt, and who is asked. */
 import { z } from 'zod'
+import type { Rollout } from '../core/rollout.js'
 import type { Tokenizer } from '../engine/engine.js'
+import { lastBoxed } from '../grader/extract/boxed.js'
 import { type ChatPrompt, chat, encodePrompt, fill } from './chat.js'
 import { samplingSettings } from './grpo/settings.js'
 
@@ -42,4 +44,9 @@ export function encodeQuestion(
 /** The prompt, or null where it has more tokens than that. */
 export function withinLimit(prompt: Int32Array, most: number): Int32Array | null {
   return prompt.length > most ? null : prompt
+}
+
+/** An answer that ends by itself and boxes something. */
+export function isFormatted({ text, stop }: Rollout): boolean {
+  return stop !== 'length' && (lastBoxed(text)?.trim() ?? '') !== ''
 }

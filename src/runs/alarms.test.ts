@@ -32,6 +32,23 @@ describe('alarms', () => {
     expect(names(rounds('diversity/mean', [...repeat(1, 5), ...repeat(0.4, 5)]))).toEqual(['diversity_low'])
   })
 
+  it('tell of labels that are mostly wrong', () => {
+    expect(names(rounds('labels/accuracy_valid', repeat(0.5, 5)))).toEqual([])
+    expect(names(rounds('labels/accuracy_valid', [...repeat(1, 5), ...repeat(0.4, 5)]))).toEqual([
+      'labels_wrong',
+    ])
+  })
+
+  it('tell of a critic that says one thing only, or nothing that can be read', () => {
+    for (const share of [0.1, 0.5, 0.9])
+      expect(names(rounds('critic/evidence_yes_frac', repeat(share, 5)))).toEqual([])
+    for (const share of [0.05, 0.95]) {
+      expect(names(rounds('critic/evidence_yes_frac', repeat(share, 5)))).toEqual(['critic_one_sided'])
+    }
+    expect(names(rounds('critic/parsed_frac', repeat(0.5, 5)))).toEqual([])
+    expect(names(rounds('critic/parsed_frac', repeat(0.4, 5)))).toEqual(['critic_unparsable'])
+  })
+
   it('tell which role has lost its entropy or is cut off', () => {
     expect(names(rounds('solver/policy/entropy', [...repeat(1, 5), ...repeat(0.19, 5)]))).toEqual([
       'solver_entropy_collapse',

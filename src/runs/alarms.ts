@@ -32,6 +32,9 @@ export function activeAlarms(history: readonly MetricsLine[]): Alarm[] {
   return [
     validQuestions(history),
     repetition(history),
+    wrongLabels(history),
+    oneSidedCritic(history),
+    unreadableCritic(history),
     ...roles('policy/entropy').map((role) => entropyCollapse(history, role)),
     ...roles('len/truncated_frac').map((role) => truncation(history, role)),
     heldoutDrop(history),
@@ -61,6 +64,46 @@ function repetition(history: readonly MetricsLine[]): Alarm | undefined {
     threshold: 0.5,
     formula: `mean of diversity/mean over ${WINDOW} rounds < 0.5`,
     message: 'The proposer sets the same few questions again and again: lower its learning rate or raise w.',
+  }
+}
+
+/** mean of labels/accuracy_valid over the last 5 rounds < 0.5 */
+function wrongLabels(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'labels/accuracy_valid')
+  if (value === undefined || value >= 0.5) return undefined
+  return {
+    name: 'labels_wrong',
+    value,
+    threshold: 0.5,
+    formula: `mean of labels/accuracy_valid over ${WINDOW} rounds < 0.5`,
+    message: 'Most of what the solver learns from is wrongly labelled: stop, and narrow what it learns from.',
+  }
+}
+
+/** mean of critic/evidence_yes_frac over the last 5 rounds < 0.1 or > 0.9 */
+function oneSidedCritic(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'critic/evidence_yes_frac')
+  if (value === undefined || (value >= 0.1 && value <= 0.9)) return undefined
+  return {
+    name: 'critic_one_sided',
+    value,
+    threshold: value < 0.1 ? 0.1 : 0.9,
+    formula: `mean of critic/evidence_yes_frac over ${WINDOW} rounds < 0.1 or > 0.9`,
+    message:
+      'The critic says the same of sound solutions and of planted errors: go back to an earlier checkpoint.',
+  }
+}
+
+/** mean of critic/parsed_frac over the last 5 rounds < 0.5 */
+function unreadableCritic(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'critic/parsed_frac')
+  if (value === undefined || value >= 0.5) return undefined
+  return {
+    name: 'critic_unparsable',
+    value,
+    threshold: 0.5,
+    formula: `mean of critic/parsed_frac over ${WINDOW} rounds < 0.5`,
+    message: 'Most critiques are not in the form that is read: teach the critic the form first.',
   }
 }
 

@@ -9,12 +9,11 @@
  *   5  solver: a gradient step on all of them
  */
 import type { Rollout } from '../../core/rollout.js'
-import { lastBoxed } from '../../grader/extract/boxed.js'
 import type { Verdict } from '../../grader/grader.js'
 import type { Game, GameContext, RoundReport } from '../game.js'
 import { against, comparisons } from '../grading.js'
 import { type LabelledProblem, labelledProblemsOfRound, labelledSource } from '../problems.js'
-import { encodeQuestion, solverPrompt } from '../solver.js'
+import { encodeQuestion, isFormatted, solverPrompt } from '../solver.js'
 import { groupAdvantages } from './advantages.js'
 import { type Config, config } from './config.js'
 import {
@@ -118,11 +117,6 @@ async function score(
 
 function reward(rollout: Rollout, verdict: Verdict, { format_reward: format }: Config): number {
   return Number(verdict.equal) + (isFormatted(rollout) ? format : 0)
-}
-
-/** An answer that ends by itself and boxes something. */
-export function isFormatted({ text, stop }: Rollout): boolean {
-  return stop !== 'length' && (lastBoxed(text)?.trim() ?? '') !== ''
 }
 
 function report(ctx: Context, groups: Scored[], steps: StepReport[]): RoundReport {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { boxGrader, type Script, scriptedContext, scriptedPolicy } from '../../../test/support/scripted.js'
+import { activeAlarms } from '../../runs/alarms.js'
 import type { World } from '../game.js'
 import { presets, config as schema } from './config.js'
 import { rZero } from './game.js'
@@ -84,6 +85,9 @@ describe('a round of the challenger', () => {
     expect(reports[0]!.metrics['questions/duplicate_frac']).toBe(1)
     expect(challenger.version).toBe(0)
     expect(reports[0]!.skipped).toBe('no group has a question better than another')
+    const line = (step: number) => ({ step, ...reports[0]!.metrics })
+    const alarms = activeAlarms(Array.from({ length: 5 }, (_, step) => line(step)))
+    expect(alarms.map(({ name }) => name)).toContain('diversity_low')
   })
 
   it.each<[string, string]>([

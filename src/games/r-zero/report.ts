@@ -142,6 +142,7 @@ function questionMetrics(judged: readonly Judged[]): Metrics {
   return {
     ...metrics,
     'questions/duplicate_frac': fraction(asked, ({ cluster }) => cluster > 1),
+    'diversity/mean': mean(asked.map(({ cluster }) => 1 - repetitionPenalty(cluster, judged.length))),
     'vote/share': mean(asked.map(({ share }) => share)),
   }
 }
