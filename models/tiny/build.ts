@@ -9,31 +9,29 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Datum } from '../../src/core/datum.js'
 import { projectRoot } from '../../src/core/paths.js'
 import { type RandomStream, randomStream } from '../../src/core/random.js'
-import type { ChatMessage, Engine, Tokenizer } from '../../src/engine/engine.js'
+import type { ChatMessage } from '../../src/engine/engine.js'
 import { readModelConfig } from '../../src/engine/local/hf/config.js'
 import { modelParameters } from '../../src/engine/local/hf/parameters.js'
-import { openSafetensors, writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
+import { writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
 import { openLocalEngine } from '../../src/engine/local/index.js'
-import { encodeConversation, exampleDatum, trainedTokens } from '../../src/games/sft/examples.js'
 import { proposerExample, solverExample } from '../../src/worlds/arithmetic/examples.js'
 import { buildTokenizer } from '../../src/worlds/arithmetic/tokenizer.js'
+import { type Phase, publish, seed, trainPhase } from './training.js'
 
-const seed = 0
 const batchSize = 128
 const shape = { hidden: 128, layers: 4, heads: 4, kvHeads: 2, headDim: 32, intermediate: 512 }
 
-interface Phase {
+interface Stage {
   name: string
   steps: number
   peakRate: number
   wrongStepRate: number
 }
 
-const base: Phase = { name: 'base', steps: 3000, peakRate: 3e-3, wrongStepRate: 0 }
-const coldStart: Phase = { name: 'cold start', steps: 150, peakRate: 5e-4, wrongStepRate: 0.35 }
+const base: Stage = { name: 'base', steps: 3000, peakRate: 3e-3, wrongStepRate: 0 }
+const coldStart: Stage = { name: 'cold start', steps: 150, peakRate: 5e-4, wrongStepRate: 0.35 }
 
 async function build(): Promise<void> {
   const out = join(projectRoot(), 'models', 'tiny')
@@ -42,10 +40,10 @@ async function build(): Promise<void> {
   const engine = await openLocalEngine({ threads: 2 })
   if (!process.argv.includes('--cold-start-only')) {
     await writeInitialModel(join(work, 'initial'))
-    await trainPhase(engine, join(work, 'initial'), join(work, 'base'), base)
+    await trainPhase(engine, join(work, 'initial'), join(work, 'base'), phaseOf(base))
     await publish(join(work, 'base'), join(out, 'base'))
   }
-  await trainPhase(engine, join(out, 'base'), join(work, 'coldstart'), coldStart)
+  await trainPhase(engine, join(out, 'base'), join(work, 'coldstart'), phaseOf(coldStart))
   await publish(join(work, 'coldstart'), out)
   await engine.close()
 }
@@ -92,68 +90,18 @@ async function writeInitialModel(folder: string): Promise<void> {
   await writeSafetensors(folder, tensors)
 }
 
-async function trainPhase(engine: Engine, from: string, to: string, phase: Phase): Promise<void> {
-  const policy = await engine.open({ model: from, seed })
-  const warmup = Math.min(100, phase.steps / 10)
-  const started = performance.now()
-  let data = batch(policy.tokenizer, phase, 0)
-  for (let step = 0; step < phase.steps; step++) {
-    const progress = (step - warmup) / (phase.steps - warmup)
-    const rate = step < warmup ? (step + 1) / warmup : 0.025 + 0.4875 * (1 + Math.cos(Math.PI * progress))
-    const trained = policy.forwardBackward(data, { name: 'cross_entropy' })
-    const stepped = policy.optimStep({ ...adam, learningRate: phase.peakRate * rate })
-    // The next batch is made while the engine works on this one.
-    data = batch(policy.tokenizer, phase, step + 1)
-    const { loss } = await trained
-    await stepped
-    if ((step + 1) % 50 === 0) {
-      const seconds = ((performance.now() - started) / 1000).toFixed(0)
-      process.stderr.write(
-        `${phase.name}: step ${step + 1}/${phase.steps}, loss ${loss.toFixed(4)}, ${seconds} s\n`,
-      )
-    }
+function phaseOf({ name, steps, peakRate, wrongStepRate }: Stage): Phase {
+  const conversations = (step: number) => {
+    const random = randomStream(seed, name, step)
+    return Array.from({ length: batchSize }, () => conversation(random, wrongStepRate))
   }
-  await policy.save(to, { optimizer: false })
-  await policy.close()
-}
-
-const adam = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1 }
-
-/** Mean cross-entropy over what the assistant writes. */
-function batch(tokenizer: Tokenizer, phase: Phase, step: number): Datum[] {
-  const random = randomStream(seed, phase.name, step)
-  const examples = Array.from({ length: batchSize }, () => conversation(random, phase.wrongStepRate)).flatMap(
-    (messages) => encodeConversation(tokenizer, messages),
-  )
-  const tokens = examples.reduce((sum, example) => sum + trainedTokens(example), 0)
-  return examples.map((example) => exampleDatum(example, 1 / tokens))
+  return { name, steps, peakRate, conversations }
 }
 
 /** A proposer's example is twice as long as a solver's and teaches as much arithmetic, so solvers speak more often. */
 function conversation(random: RandomStream, wrongStepRate: number): ChatMessage[] {
   const example = random.uniform() < 0.3 ? proposerExample : solverExample
   return example(random, { detail: 'plain', wrongStepRate }).messages
-}
-
-/** Copies a trained model into the repository with weights in bfloat16, which halves it. */
-async function publish(from: string, to: string): Promise<void> {
-  const config = await readModelConfig(from)
-  const file = await openSafetensors(from)
-  const tensors = modelParameters(config).map(({ name, shape }) => ({
-    name,
-    shape,
-    data: () => file.read(name),
-  }))
-  await mkdir(to, { recursive: true })
-  await writeSafetensors(to, tensors, { dtype: 'BF16' })
-  await file.close()
-  for (const [name, content] of Object.entries({
-    'config.json': { ...config.raw, torch_dtype: 'bfloat16' },
-    'tokenizer.json': buildTokenizer().tokenizer,
-    'tokenizer_config.json': buildTokenizer().config,
-    'generation_config.json': { eos_token_id: config.eosIds, pad_token_id: config.raw.pad_token_id },
-  }))
-    await writeFile(join(to, name), `${JSON.stringify(content, null, 2)}\n`)
 }
 
 await build()

@@ -60,7 +60,7 @@ export const slicerSettings = {
       markers: z
         .array(z.string().min(1))
         .default([...defaultMarkers])
-        .describe('What a segment begins with where a new thought begins'),
+        .describe('What a segment begins with where a new thought begins; none: every segment begins one'),
       min_tokens: z.int().min(0).default(64).describe('Tokens below which a slice does not end of itself'),
       max_tokens: z.int().min(1).default(320).describe('L: tokens that a slice should not exceed'),
       context: regularExpression

@@ -7,9 +7,10 @@ import type { RandomStream } from '../../core/random.js'
 export interface Planted {
   /** The text with the error in it. */
   text: string
-  /** The equation that was hit, as it was. */
+  /** The equation that was hit, as it was, up to the number or sign in which it differs now. */
+  redone: string
+  /** The whole equation as it was, and as it reads now. */
   original: string
-  /** As it reads now. */
   changed: string
 }
 
@@ -39,11 +40,24 @@ export function plantError(text: string, stream: RandomStream, from = 0): Plante
   const cut = Math.max(start, from)
   const before = text.slice(start, cut)
   const changed = before + spoil(text.slice(cut, end), stream)
+  const original = text.slice(start, end)
   return {
     text: text.slice(0, start) + changed + text.slice(end),
-    original: text.slice(start, end),
+    redone: upToDifference(original, changed),
+    original,
     changed,
   }
+}
+
+/** The beginning of a text, up to and with the number or sign in which it first differs from another. */
+function upToDifference(text: string, other: string): string {
+  const mine = [...text.matchAll(/\d+|\D/g)]
+  const theirs = [...other.matchAll(/\d+|\D/g)]
+  const same = mine.findIndex(([token], i) => token !== theirs[i]?.[0])
+  return mine
+    .slice(0, same < 0 ? mine.length : same + 1)
+    .map(([token]) => token)
+    .join('')
 }
 
 /** The text, which holds a number, with one error in it. */

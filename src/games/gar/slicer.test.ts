@@ -126,9 +126,10 @@ describe('sliceText', () => {
   })
 
   it('cuts at other delimiters: the links of a chain', () => {
-    const chain = { delimiter: '\\n|(?<==.*)(?==)', markers: ['='], min_tokens: 1, max_tokens: 64 }
+    const chain = { delimiter: '\\n|(?<==.*)(?==)', markers: [], min_tokens: 1, max_tokens: 64 }
     expect(cut('5-4+6=1+6=7 \\boxed{7}', chain)).toEqual(['5-4+6=1+6', '=7 \\boxed{7}'])
     expect(cut('5-4+6', chain)).toEqual(['5-4+6'])
+    expect(cut('5-4=1\n\n1+6=7\n', chain)).toEqual(['5-4=1\n\n', '1+6=7\n'])
   })
 
   it.each(['', ' ', '\n\n', '\t \n'])('finds no slice in %j', (text) => {

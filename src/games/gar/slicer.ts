@@ -6,7 +6,7 @@
 export interface SlicerSettings {
   /** Regular expression; the text is cut behind its matches. */
   delimiter: string
-  /** What a segment begins with where a new thought begins. */
+  /** What a segment begins with where a new thought begins; none: every segment begins one. */
   markers: readonly string[]
   /** Tokens that a slice should have before it may end. */
   min_tokens: number
@@ -118,6 +118,7 @@ export function protectedRanges(text: string): [number, number][] {
 
 /** Whether a segment begins with a marker, list and bold marks aside; a marker that is a word must end there. */
 function startsThought(markers: readonly string[]): (segment: string) => boolean {
+  if (markers.length === 0) return () => true
   const ordered = markers.map((marker) => ({ marker, isWord: /\w$/.test(marker) }))
   return (segment) => {
     const text = segment.replace(/^(?:\s|[-*+>]\s|#+\s|\d+[.)]\s|\*\*|__)+/, '')

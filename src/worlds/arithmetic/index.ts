@@ -10,6 +10,7 @@ export * from './heldout.js'
 export * from './holds.js'
 export * from './kinds.js'
 export * from './slips.js'
+export * from './solutions.js'
 export * from './steps.js'
 export * from './tokenizer.js'
 

@@ -17,17 +17,18 @@ export interface LabelledSlice {
 
 /**
  * Labels by rule, of slices that are right: every second one, by a coin, gets an error planted into it and is NO. The
- * analysis redoes the step: it states the equation as it was. A slice without an equation has no place for an error; it
+ * analysis redoes the step, and ends where that differs from what is read: a small model that redoes the whole first and
+ * compares then takes several times as long to learn it. A slice without an equation has no place for an error; it
  * is left out, or it would say YES by its looks alone.
  */
 export function labelByRule(slices: readonly Reference[], stream: RandomStream): LabelledSlice[] {
   return slices.flatMap(({ question, shown, from }): LabelledSlice[] => {
     const planted = plantError(shown, stream, from)
     if (!planted) return []
-    const { text, original, changed } = planted
+    const { text, redone, original, changed } = planted
     if (stream.int(2) === 0) {
-      const rationale = `It reads ${changed}, which does not follow.`
-      return [{ question, shown: text, verdict: 0, analysis: original, rationale }]
+      const rationale = `It reads ${changed}, where ${original} is right.`
+      return [{ question, shown: text, verdict: 0, analysis: redone, rationale }]
     }
     const { start, end } = stream.pick(equations(shown))
     const rationale = 'Every step that is checked holds.'

@@ -1,0 +1,125 @@
+/**
+ * Builds what GAR plays with on the starter model, both from `models/tiny/base`:
+ *
+ *   models/tiny/discriminator   redoes a step of worked arithmetic and judges it; with the system message `style` it tells
+ *                               steps that stand alone on their lines from steps of a chain
+ *   models/tiny/writer          writes formulas for given values, with wrong steps as often as not quite, and works
+ *                               arithmetic in both styles, mostly as a chain
+ *
+ *   npm run build && node dist/models/tiny/build-gar.js [discriminator] [writer]
+ *
+ * The same seed, thread count and processor family give the same weights.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { projectRoot } from '../../src/core/paths.js'
+import { type RandomStream, randomStream } from '../../src/core/random.js'
+import type { ChatMessage } from '../../src/engine/engine.js'
+import { openLocalEngine } from '../../src/engine/local/index.js'
+import { type Config, config as schema } from '../../src/games/gar/config.js'
+import { cutPieces } from '../../src/games/gar/cut.js'
+import { type LabelledSlice, labelByRule, labelBySource } from '../../src/games/gar/sft/labels.js'
+import { verdictText } from '../../src/games/gar/verdict.js'
+import {
+  chainSolution,
+  kinds,
+  lineSolution,
+  longKinds,
+  print,
+  sampleTraining,
+} from '../../src/worlds/arithmetic/index.js'
+import { formulaExample, formulaProblem } from '../../src/worlds/expressions/index.js'
+import { type Phase, publish, seed, trainPhase } from './training.js'
+
+/** As the recipes cut: a step is a line, or a link behind the one before it. */
+const slicer = { delimiter: '\\n|(?<==.*)(?==)', markers: [], min_tokens: 1, max_tokens: 96 }
+const inChains = '[^=\\n]+$'
+
+/** Steps of four terms, and of two or three, where both styles are taught. */
+const styledKinds = kinds.filter(({ level }) => level >= 3)
+
+function settings(context: string): Config {
+  return schema.parse({ slicer: { ...slicer, context } })
+}
+
+/** A random slice of a solution. */
+function draw(stream: RandomStream, question: string, solution: string, config: Config) {
+  const { shown, text } = stream.pick(cutPieces(solution, false, config, (text) => text.length))
+  return { question, shown: shown.trim(), from: shown.length - text.length }
+}
+
+const chains = settings(inChains)
+const lines = settings('')
+
+function judged(stream: RandomStream): ChatMessage[] {
+  for (;;) {
+    const share = stream.uniform()
+    const [label] = share < 0.65 ? ofChain(stream) : share < 0.8 ? ofFormula(stream) : ofStyle(stream)
+    if (label) return conversation(label, share >= 0.8)
+  }
+}
+
+function ofChain(stream: RandomStream): LabelledSlice[] {
+  const expression = sampleTraining(stream.pick(stream.int(4) === 0 ? styledKinds : longKinds), stream)
+  return labelByRule([draw(stream, print(expression), chainSolution(expression), chains)], stream)
+}
+
+function ofFormula(stream: RandomStream): LabelledSlice[] {
+  const { problem, solution } = formulaProblem(stream)
+  return labelByRule([draw(stream, problem, solution, lines)], stream)
+}
+
+function ofStyle(stream: RandomStream): LabelledSlice[] {
+  const expression = sampleTraining(stream.pick(styledKinds), stream)
+  const inLines = stream.int(2) === 0
+  const solution = inLines ? lineSolution(expression) : chainSolution(expression)
+  const slice = draw(stream, print(expression), solution, chains)
+  return inLines ? labelBySource([slice], []) : labelBySource([], [slice])
+}
+
+function conversation({ question, shown, verdict, analysis }: LabelledSlice, style: boolean): ChatMessage[] {
+  const asked: ChatMessage[] = style
+    ? [
+        { role: 'system', content: 'style' },
+        { role: 'user', content: shown },
+      ]
+    : [{ role: 'user', content: `${question}\n${shown}` }]
+  return [...asked, { role: 'assistant', content: verdictText(analysis, verdict, '') }]
+}
+
+function written(stream: RandomStream): ChatMessage[] {
+  if (stream.int(2) === 0) return formulaExample(stream, 0.35)
+  const expression = sampleTraining(stream.pick(styledKinds), stream)
+  const content = stream.uniform() < 0.25 ? lineSolution(expression) : chainSolution(expression)
+  return [
+    { role: 'user', content: print(expression) },
+    { role: 'assistant', content },
+  ]
+}
+
+function phase(
+  name: string,
+  steps: number,
+  peakRate: number,
+  batchSize: number,
+  example: (stream: RandomStream) => ChatMessage[],
+): Phase {
+  const conversations = (step: number) => {
+    const stream = randomStream(seed, name, step)
+    return Array.from({ length: batchSize }, () => example(stream))
+  }
+  return { name, steps, peakRate, conversations }
+}
+
+const phases = [phase('discriminator', 600, 2e-3, 256, judged), phase('writer', 300, 1e-3, 128, written)]
+
+const asked = process.argv.slice(2)
+const engine = await openLocalEngine({ threads: 2 })
+const out = join(projectRoot(), 'models', 'tiny')
+for (const phase of phases.filter(({ name }) => asked.length === 0 || asked.includes(name))) {
+  const work = join(projectRoot(), 'runs', 'starter-model', phase.name)
+  await rm(work, { recursive: true, force: true })
+  await trainPhase(engine, join(out, 'base'), work, phase)
+  await publish(work, join(out, phase.name))
+}
+await engine.close()
