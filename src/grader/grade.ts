@@ -58,8 +58,10 @@ function askedFor(gold: string, choices: readonly string[] | undefined): Asked {
 
 /** A gold answer may itself be a sentence. */
 function goldAnswer(gold: string): string {
-  if (gold.includes('boxed') || gold.includes('fbox')) {
-    return extractAnswer(gold.replace(/\\\\(?=f?boxed|fbox)/g, '\\'), { extract: ['boxed'] })?.text ?? gold
+  if (/boxed|f(?:rame)?box/.test(gold)) {
+    return (
+      extractAnswer(gold.replace(/\\\\(?=boxed|f(?:rame)?box)/g, '\\'), { extract: ['boxed'] })?.text ?? gold
+    )
   }
   const stated = /\banswer\s+is:?\s+([\s\S]+)$/i.exec(gold)
   return stated === null ? gold : stated[1]!
@@ -70,8 +72,8 @@ const MAX_PROSE = 5000
 
 /** What is said to be an answer is one as it stands; prose that cannot be read as one is searched. */
 function bareAnswer(text: string): Extraction | undefined {
-  if (/\\f?boxed|\\fbox/.test(text)) {
-    return extractAnswer(text.replace(/\\\\(?=boxed|fbox)/g, '\\'), { extract: ['boxed'] })
+  if (/\\boxed|\\f(?:rame)?box/.test(text)) {
+    return extractAnswer(text.replace(/\\\\(?=boxed|f(?:rame)?box)/g, '\\'), { extract: ['boxed'] })
   }
   const whole: Extraction = { text: text.trim(), from: 'whole' }
   const answer = readAnswer(text)

@@ -60,6 +60,7 @@ class Comparison {
   }
 
   #twoRelations(a: NodeOf<'relation'>, b: NodeOf<'relation'>): boolean | undefined {
+    if (isSurelySet(a) && isSurelySet(b) && unknowns(a) !== unknowns(b)) return false
     const [x, y] = [assignment(a, this.#budget), assignment(b, this.#budget)]
     if (x?.name && y?.name) {
       if (sameName(x.name, y.name) || bothFunctions(x.name, y.name, x.value)) {
@@ -228,6 +229,9 @@ function bothFunctions(a: Node, b: Node, value: Node): boolean {
     node.kind === 'call' || (node.kind === 'symbol' && /^[yz]$/.test(node.name))
   return a.kind !== b.kind && isFunction(a) && isFunction(b) && variables(value).size > 0
 }
+
+/** What a condition is about: x < 1 says nothing of y. */
+const unknowns = (node: Node) => [...variables(node)].sort().join()
 
 /** left - right with < or <= turned so that the node is on the smaller side. */
 function turned({ sides, operators }: NodeOf<'relation'>): { node: Node; operator: string } {

@@ -16,7 +16,7 @@ interface Boxes {
 
 /** Braces inside are balanced; escaped ones do not count. */
 function boxesOf(text: string): Boxes {
-  const marks = /\\(?:boxed|fbox)\s*\{|\\[\s\S]|[{}]/g
+  const marks = /\\(?:boxed|f(?:rame)?box)\s*\{|\\[\s\S]|[{}]/g
   const open: { command: number; start: number; box: boolean }[] = []
   const finished: Box[] = []
   let newest = -1
@@ -54,6 +54,9 @@ const plainWords = /^\s*(?:and|or|,|;|(?:for|in) part \(?\w\)?|(?:and|or) (?:for
 /** A box whose content only approximates the one before. */
 const approximation = /^\s*(?:\\approx|≈|\\simeq)/
 
+/** A box that TeX gives the next token to. */
+const bare = /\\(?:boxed|f(?:rame)?box)\s+(\\?[^\s\\{}$.]+)/g
+
 /** Boxes that one answer can be spread over. */
 const MAX_PARTS = 100
 
@@ -69,7 +72,7 @@ export function boxedAnswer(text: string): string | undefined {
   if (takenBack) return undefined
   const boxes = outermost(text, finished)
   let at = boxes.length - 1
-  if (at < 0) return /\\(?:boxed|fbox)\s+(\\?[^\s\\{}$.]+)(?![\s\S]*\\(?:boxed|fbox))/.exec(text)?.[1]
+  if (at < 0) return [...text.matchAll(bare)].at(-1)?.[1]
   while (at > 0 && (approximation.test(boxes[at]!.content) || approximation.test(between(text, boxes, at))))
     at--
   const parts = [boxes[at]!.content]

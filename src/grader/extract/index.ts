@@ -52,7 +52,7 @@ function search(
   return undefined
 }
 
-const opensBox = (text: string) => /(?<!\\)\\(?:boxed|fbox)\s*\{/.test(text)
+const opensBox = (text: string) => /(?<!\\)\\(?:boxed|f(?:rame)?box)\s*\{/.test(text)
 const escaped = (text: string) => (text.includes('\\\\boxed') ? text.replaceAll('\\\\', '\\') : text)
 
 const finders: Record<Method, (text: string, asked: Asked) => Extraction | undefined> = {

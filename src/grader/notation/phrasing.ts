@@ -50,6 +50,7 @@ const rules: Rule[] = [
   ],
   [/\\textdegree(?![a-zA-Z])/g, '°'],
   // TeX and programs.
+  [/([)\]}])\s*U\s*(?=[([\\{])/g, '$1\\cup '],
   [
     /\{([^{}]*)\\(over|choose)(?![a-zA-Z])([^{}]*)\}/g,
     (_, top, command, bottom) => `\\${command === 'over' ? 'frac' : 'binom'}{${top}}{${bottom}}`,

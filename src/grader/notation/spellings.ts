@@ -163,7 +163,7 @@ export const textCommands = new Set(
 /** Commands whose argument is mathematics or a name in another typeface. */
 export const fontCommands = new Set(
   `mathrm mathbf mathit mathsf mathtt mathcal mathfrak mathscr boldsymbol bm operatorname pmb mathbin mathrel mathop
-   displaylines underline ensuremath boxed fbox tag cancel`
+   displaylines underline ensuremath boxed fbox framebox tag cancel`
     .trim()
     .split(/\s+/),
 )

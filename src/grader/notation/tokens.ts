@@ -131,8 +131,10 @@ export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>
     skip(found[0].length)
     const digits = found[0].replace(/\{,\}|\\[!,;: ]|[,\s]/g, '')
     const repeats = digits.includes('.') && !/[eE]/.test(digits) ? match(numbers.period) : null
-    const period = repeats?.slice(1).find((group) => group !== undefined) ?? ''
+    const dots = digits.includes('.') ? match(/\s*(?:…|\\[lc]?dots(?![a-zA-Z]))/y) : null
+    const period = repeats?.slice(1).find((group) => group !== undefined) ?? (dots ? periodOf(digits) : '')
     if (repeats) skip(repeats[0].length)
+    else if (dots && period !== '') skip(dots[0].length)
     const value = parseDecimal(digits, period)
     if (value === undefined) throw new Unreadable()
     push({
@@ -279,6 +281,12 @@ export function tokenise(source: string, { grouping }: Pick<Reading, 'grouping'>
     if (found[0] === '.' || found[0] === '$') gap = true
     else push({ type: 'sign', text: asciiSigns[found[0]] ?? found[0] })
   }
+}
+
+/** Digits that a decimal ends on three times (one digit) or twice: those of 0.333... and 0.1818...; empty where there are none. */
+function periodOf(digits: string): string {
+  const fraction = digits.split('.')[1] ?? ''
+  return /(\d)\1\1$/.exec(fraction)?.[1] ?? /(\d{2,6})\1$/.exec(fraction)?.[1] ?? ''
 }
 
 type DistributiveOmit<T, K extends string> = T extends unknown ? Omit<T, K> : never
