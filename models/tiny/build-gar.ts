@@ -14,12 +14,12 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { projectRoot } from '../../src/core/paths.js'
 import { type RandomStream, randomStream } from '../../src/core/random.js'
-import type { ChatMessage } from '../../src/engine/engine.js'
+import { type ChatMessage, collect, type Policy } from '../../src/engine/engine.js'
 import { openLocalEngine } from '../../src/engine/local/index.js'
 import { type Config, config as schema } from '../../src/games/gar/config.js'
 import { cutPieces } from '../../src/games/gar/cut.js'
 import { type LabelledSlice, labelByRule, labelBySource } from '../../src/games/gar/sft/labels.js'
-import { verdictText } from '../../src/games/gar/verdict.js'
+import { readVerdict, verdictText } from '../../src/games/gar/verdict.js'
 import {
   chainSolution,
   kinds,
@@ -33,7 +33,7 @@ import { type Phase, publish, seed, trainPhase } from './training.js'
 
 /** As the recipes cut: a step is a line, or a link behind the one before it. */
 const slicer = { delimiter: '\\n|(?<==.*)(?==)', markers: [], min_tokens: 1, max_tokens: 96 }
-const inChains = '[^=\\n]+$'
+const inChains = '[^=\\n]+'
 
 /** Steps of four terms, and of two or three, where both styles are taught. */
 const styledKinds = kinds.filter(({ level }) => level >= 3)
@@ -111,7 +111,35 @@ function phase(
   return { name, steps, peakRate, conversations }
 }
 
-const phases = [phase('discriminator', 600, 2e-3, 256, judged), phase('writer', 300, 1e-3, 128, written)]
+/** Share of right verdicts on steps that are new, by what is judged and which verdict is right. */
+async function verdicts(policy: Policy): Promise<string> {
+  const stream = randomStream(seed, 'measure')
+  const conversations = Array.from({ length: 512 }, () => judged(stream))
+  const requests = conversations.map((messages, i) => ({
+    prompt: policy.tokenizer.encodeChat(messages.slice(0, -1), { generationPrompt: true }),
+    n: 1,
+    seed: i,
+  }))
+  const params = { maxTokens: 64, temperature: 1, topP: 1, topK: 0, stop: [] }
+  const groups = new Map<string, number[]>()
+  for (const { request, text } of await collect(policy.sample(requests, params))) {
+    const [first, ...rest] = conversations[request]!
+    const what = first!.role === 'system' ? 'style' : first!.content.startsWith('f') ? 'formula' : 'chain'
+    const { verdict } = readVerdict(rest.at(-1)!.content)!
+    const name = `${what} ${verdict === 1 ? 'YES' : 'NO'}`
+    groups.set(name, [...(groups.get(name) ?? []), Number(readVerdict(text)?.verdict === verdict)])
+  }
+  const share = (right: number[]) => (right.reduce((a, b) => a + b, 0) / right.length).toFixed(2)
+  return [...groups]
+    .sort()
+    .map(([name, right]) => `${name} ${share(right)}`)
+    .join(', ')
+}
+
+const phases: Phase[] = [
+  phase('writer', 300, 1e-3, 128, written),
+  { ...phase('discriminator', 600, 2e-3, 256, judged), measure: verdicts },
+]
 
 const asked = process.argv.slice(2)
 const engine = await openLocalEngine({ threads: 2 })

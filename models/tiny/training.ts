@@ -1,7 +1,7 @@
 /** How the models of this folder are trained: fine-tuning on examples that are made as they are needed. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ChatMessage, Engine } from '../../src/engine/engine.js'
+import type { ChatMessage, Engine, Policy } from '../../src/engine/engine.js'
 import { readModelConfig } from '../../src/engine/local/hf/config.js'
 import { modelParameters } from '../../src/engine/local/hf/parameters.js'
 import { openSafetensors, writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
@@ -17,6 +17,8 @@ export interface Phase {
   peakRate: number
   /** Conversations of a step. */
   conversations(step: number): ChatMessage[][]
+  /** What the policy can do by now, in words; asked every 100 steps and at the end. */
+  measure?(policy: Policy): Promise<string>
 }
 
 const adam = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, clipNorm: 1 }
@@ -43,10 +45,12 @@ export async function trainPhase(engine: Engine, from: string, to: string, phase
     data = batch(step + 1)
     const { loss } = await trained
     await stepped
-    if ((step + 1) % 50 === 0) {
+    const isLast = step + 1 === phase.steps
+    if ((step + 1) % 100 === 0 || isLast) {
+      const measured = phase.measure ? `, ${await phase.measure(policy)}` : ''
       const seconds = ((performance.now() - started) / 1000).toFixed(0)
       process.stderr.write(
-        `${phase.name}: step ${step + 1}/${phase.steps}, loss ${loss.toFixed(4)}, ${seconds} s\n`,
+        `${phase.name}: step ${step + 1}/${phase.steps}, loss ${loss.toFixed(4)}${measured}, ${seconds} s\n`,
       )
     }
   }

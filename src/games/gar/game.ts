@@ -163,7 +163,7 @@ async function poseProblems(ctx: Context): Promise<Posed[]> {
     .filter(({ prompt }) => prompt.length <= reasoner.max_prompt_tokens)
 }
 
-/** Step 4. Behind the last slice of a partial trace nothing is trained. */
+/** Step 4. A partial trace ends behind its last slice: what follows is neither judged nor trained. */
 function cut(ctx: Context, group: number, rollout: Rollout): Trajectory {
   const { config } = ctx
   if (config.judge === 'none') return { group, rollout, pieces: [] }
@@ -188,6 +188,7 @@ function upTo({ roles }: Context, rollout: Rollout, end: number): Rollout {
     logprobs: rollout.logprobs.subarray(0, length) as Rollout['logprobs'],
     ...(entropies && { entropies: entropies.subarray(0, length) }),
     text: rollout.text.slice(0, end),
+    stop: 'stop',
   }
 }
 
