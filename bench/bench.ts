@@ -1,5 +1,5 @@
 /**
- * Speed and memory of the local engine beside the machine's own limit, all figures from one run.
+ * Speed and memory of the local engine beside the machine's own limit, and speed of the grader, all from one run.
  *
  *   npm run bench -- [--json] [--threads N] [--small] [--seconds S]
  *
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { projectRoot } from '../src/core/paths.js'
 import { randomStream } from '../src/core/random.js'
+import { measureGrader } from './grader.js'
 import type { CaseResult, CaseSpec } from './measure.js'
 import { writeRandomModel } from './random-model.js'
 
@@ -98,7 +99,14 @@ for (const spec of await cases()) {
     console.log(`  sampling         ${sampled.toFixed(0)} tokens/s, ${percent(share)} of that rate`)
   console.log(`  peak memory      ${(result.peakMemoryBytes / 1e9).toFixed(2)} GB`)
 }
+process.stderr.write('measuring the grader\n')
+const grader = await measureGrader()
 if (values.json) {
   const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version }
-  console.log(JSON.stringify({ machine, threads, cases: results }))
+  console.log(JSON.stringify({ machine, threads, cases: results, grader }))
+} else {
+  console.log('grader')
+  console.log(
+    `  ${grader.gradingsPerSecond.toFixed(0)} cases/s on ${grader.processes} processes; half within ${grader.p50} ms, 99 % within ${grader.p99} ms`,
+  )
 }
