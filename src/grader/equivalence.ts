@@ -46,9 +46,7 @@ export function sameAnswer(gold: Answer, prediction: Answer, options: Equivalenc
   }
   const times = [gold, prediction].map(({ readings }) => readings.find(({ kind }) => kind === 'time'))
   if (times[0]?.kind === 'time' && times[1]?.kind === 'time') {
-    const [a, b] = times as [NodeOf<'time'>, NodeOf<'time'>]
-    // 7:30 may be half past seven in the evening, where only one side says so.
-    return a.half === b.half ? a.seconds === b.seconds : (a.seconds - b.seconds) % HALF_DAY === 0
+    return sameTime(times[0], times[1])
   }
   const equal = (x: Node, y: Node) =>
     (unevaluated === 'accept' || !isLiteral(x) || isLiteral(y)) && equalAnswers(x, y, tolerance)
@@ -60,6 +58,13 @@ export function sameAnswer(gold: Answer, prediction: Answer, options: Equivalenc
     !gold.list &&
     gold.readings.some((x) => isList(x) && equal(x, prediction.list!))
   )
+}
+
+/** 7:30 may be half past seven in the evening where only the other side says so; 19:30 may not be in the morning. */
+function sameTime(a: NodeOf<'time'>, b: NodeOf<'time'>): boolean {
+  const [plain, marked] = a.half ? [b, a] : [a, b]
+  const either = plain.half !== marked.half && plain.seconds < HALF_DAY + 3600
+  return either ? (plain.seconds - marked.seconds) % HALF_DAY === 0 : plain.seconds === marked.seconds
 }
 
 const isList = ({ kind }: Node) => kind === 'list' || kind === 'set' || kind === 'group'
