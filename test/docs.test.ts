@@ -6,6 +6,8 @@ import { projectRoot } from '../src/core/paths.js'
 import type { Engine, Policy } from '../src/engine/engine.js'
 import { loadGame } from '../src/games/index.js'
 import { presets } from '../src/games/pasodoble/config.js'
+import { presets as rZeroPresets } from '../src/games/r-zero/config.js'
+import { printCritique } from '../src/games/solver-critic/critique.js'
 import { activeAlarms } from '../src/runs/alarms.js'
 import { type MetricsLine, RunDirectory } from '../src/runs/directory.js'
 import { openMatch } from '../src/runs/match.js'
@@ -13,7 +15,8 @@ import type { Parts } from '../src/runs/parts.js'
 import { loadRecipe } from '../src/runs/recipe.js'
 import { train } from '../src/runs/runner.js'
 import { temporaryFolder } from './support/folders.js'
-import { boxGrader, type Script, scriptedPolicy } from './support/scripted.js'
+import { plainGrader } from './support/plain-grader.js'
+import { type Script, scriptedPolicy } from './support/scripted.js'
 
 const root = projectRoot()
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -40,7 +43,19 @@ function namedRows(file: string): { names: string[]; cells: string[] }[] {
 
 const scripts: Record<string, Script> = {
   proposer: (_, i) => `</think><problem>Question ${i} of the game?</problem><answer>\\boxed{right}</answer>`,
-  solver: (prompt, j) => `\\boxed{${j < Number(/Question (\d)/.exec(prompt)?.[1]) ? 'right' : 'wrong'}}`,
+  solver: (prompt, j) =>
+    `1+1=2 \\boxed{${j < Number(/Question (\d)/.exec(prompt)?.[1]) ? 'right' : 'wrong'}}`,
+  challenger: (_, i) => `<problem>Question ${i} of the game?</problem>`,
+  critic: (prompt, m) => {
+    const sound = [...prompt.matchAll(/^Step /gm)].map(() => m === 0)
+    const firstError = m === 0 ? null : 1
+    const scores = { logic: 9, steps: 9, answer: 9 - m }
+    const critique = { sound, ...scores, correct: m === 0, firstError, feedback: 'Again.' }
+    return printCritique(
+      critique,
+      sound.map(() => 'seen'),
+    )
+  },
   student: () => '',
 }
 
@@ -67,7 +82,7 @@ const engine: Engine = {
 const parts: Parts = {
   loadGame,
   openEngine: async () => engine,
-  createGrader: async () => boxGrader(),
+  createGrader: async () => plainGrader,
   loadWorld: async () => ({ name: 'arithmetic', solve: () => 'right' }),
   readProblems: async () => [],
   heldoutProblems: async () => [{ problem: 'One of its own?', answer: 'right' }],
@@ -80,6 +95,10 @@ async function play(runFile: string): Promise<MetricsLine[]> {
   writeFileSync(file, runFile)
   const messages = ['ask', 'answer'].map((content, i) => ({ role: i ? 'assistant' : 'user', content }))
   writeFileSync(join(folder, 'conversations.jsonl'), `${JSON.stringify({ messages })}\n`.repeat(4))
+  const problems = [2, 4, 6].map((i) =>
+    JSON.stringify({ problem: `Question ${i} of the game?`, answer: 'right' }),
+  )
+  writeFileSync(join(folder, 'problems.jsonl'), problems.join('\n'))
   const match = await openMatch(await loadRecipe(file, { loadGame }), parts)
   const run = await RunDirectory.open(join(folder, 'run'), false)
   try {
@@ -98,6 +117,13 @@ const runs = [
     anchors: {world: arithmetic, heldout: {role: solver, problems: arithmetic}}}`,
   `{game: pasodoble, rounds: 2, roles: {${role('proposer')}, ${role('solver')}},
     settings: {schedule: offline, offline: {proposer_updates: 1}}, anchors: {world: arithmetic}}`,
+  `{game: grpo, rounds: 1, roles: {${role('solver')}}, settings: {problems: problems.jsonl, answers: 6}}`,
+  `{game: r-zero, rounds: 3, roles: {${role('challenger')}, ${role('solver')}}, anchors: {world: arithmetic},
+    settings: {challenger_rounds: 1, pool_rounds: 1, solver_rounds: 1, groups: 1, questions: 6, answers: 6}}`,
+  ...['gold', 'majority'].map(
+    (labels) => `{game: solver-critic, rounds: 2, roles: {${role('solver')}, ${role('critic')}},
+    settings: {problems: problems.jsonl, labels: ${labels}, majority_share: 0.5, warmup: 1, revise: true}}`,
+  ),
   `{game: sft, rounds: 1, roles: {${role('student')}},
     settings: {data: [conversations.jsonl], batch_size: 1, validation_share: 0.5}}`,
 ]
@@ -110,7 +136,9 @@ describe('docs/metrics.md', () => {
     const written = [...new Set(lines.flatMap((line) => Object.keys(line)))].filter((name) => name !== 'step')
     const described = rows.flatMap(({ names }) => names).filter((name) => name.includes('/'))
     const pattern = (name: string) =>
-      new RegExp(`^${name.replace('ROLE', '(proposer|solver|student)').replace('pK', 'p\\d')}$`)
+      new RegExp(
+        `^${name.replace('ROLE', '(proposer|challenger|solver|critic|student)').replace('pK', 'p\\d')}$`,
+      )
     expect(written.filter((name) => !described.some((form) => pattern(form).test(name)))).toEqual([])
     expect(described.filter((form) => !written.some((name) => pattern(form).test(name)))).toEqual([])
   })
@@ -147,21 +175,27 @@ describe('the pages of the games', () => {
   const isGroup = (value: unknown): value is object =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  it.each(['pasodoble', 'sft'])('%s: describe every setting, and no other', async (game) => {
-    const settings = await settingsOf(game)
-    const groups = Object.values(settings).filter(isGroup)
-    const keys = Object.keys(settings).filter((key) => !isGroup(settings[key]))
-    const described = namedRows(`src/games/${game}/README.md`).flatMap(({ names }) => names)
-    const all = new Set([...keys, ...groups.flatMap((group) => Object.keys(group))])
-    expect([...all].filter((key) => !described.includes(key))).toEqual([])
-    expect(described.filter((name) => !name.includes('/') && !all.has(name))).toEqual([])
-  })
+  it.each(['pasodoble', 'grpo', 'r-zero', 'solver-critic', 'sft'])(
+    '%s: describe every setting, and no other',
+    async (game) => {
+      const settings = await settingsOf(game)
+      const groups = Object.values(settings).filter(isGroup)
+      const keys = Object.keys(settings).filter((key) => !isGroup(settings[key]))
+      const described = namedRows(`src/games/${game}/README.md`).flatMap(({ names }) => names)
+      const all = new Set([...keys, ...groups.flatMap((group) => Object.keys(group))])
+      expect([...all].filter((key) => !described.includes(key))).toEqual([])
+      expect(described.filter((name) => !name.includes('/') && !all.has(name))).toEqual([])
+    },
+  )
 
-  it('pasodoble: tell the presets apart as they are', async () => {
-    const settings = await settingsOf('pasodoble')
-    for (const [key, value] of Object.entries(presets.code)) {
+  it.each([
+    ['pasodoble', presets.code],
+    ['r-zero', rZeroPresets.code],
+  ])('%s: tell the presets apart as they are', async (game, code) => {
+    const settings = await settingsOf(game)
+    for (const [key, value] of Object.entries(code)) {
       const row = [`\`${key}\``, String(settings[key]), String(value)]
-      const rows = namedRows('src/games/pasodoble/README.md').map(({ cells }) => cells.slice(0, 3))
+      const rows = namedRows(`src/games/${game}/README.md`).map(({ cells }) => cells.slice(0, 3))
       expect(rows).toContainEqual(row)
     }
   })

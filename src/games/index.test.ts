@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { gameNames, loadGame } from './index.js'
+import { temporaryFolder } from '../../test/support/folders.js'
+import { gameNames, isModule, loadGame } from './index.js'
 
 describe('loadGame', () => {
   it('loads every game under its own name', async () => {
@@ -13,5 +16,27 @@ describe('loadGame', () => {
       hint: 'Did you mean pasodoble?',
     })
     await expect(loadGame('constructor')).rejects.toMatchObject({ code: 'config' })
+  })
+
+  it('loads the default export of a module', async () => {
+    const module = (text: string) => {
+      const path = join(temporaryFolder(), 'mine.mjs')
+      writeFileSync(path, text)
+      return path
+    }
+    const mine = `{ name: 'mine', roles: [], config: { safeParse() {} }, setup() {}, round() {} }`
+    expect((await loadGame(module(`export default ${mine}`))).name).toBe('mine')
+    await expect(loadGame(module(`export const game = ${mine}`))).rejects.toThrow(/does not export a game/)
+    await expect(loadGame(module('export default 1 +'))).rejects.toMatchObject({ code: 'config' })
+    await expect(loadGame('/nowhere/mine.mjs')).rejects.toThrow(
+      /^The game \/nowhere\/mine.mjs cannot be loaded/,
+    )
+    expect(['pasodoble', 'r-zero', './mine.mjs', 'mine.js', 'games/mine'].map(isModule)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ])
   })
 })

@@ -4,8 +4,8 @@ import { appendFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { filesOfRun, temporaryFolder } from '../../test/support/folders.js'
+import { plainGrader } from '../../test/support/plain-grader.js'
 import { type Speech, speakingEngine } from '../../test/support/speaking-engine.js'
-import { judge } from '../grader/grade.js'
 import { RunDirectory } from '../runs/directory.js'
 import { type Disk, disk } from '../runs/disk.js'
 import { openMatch } from '../runs/match.js'
@@ -73,11 +73,7 @@ async function play(recipe: string, folder: string, hook: () => void, resume: bo
   const own: Parts = {
     ...parts,
     openEngine: async () => speakingEngine(speeches, hook),
-    createGrader: async () => ({
-      grade: async (cases) =>
-        cases.map((each) => ({ ...judge(each, { extract: ['last_box'], unevaluated: 'refuse' }), ms: 0 })),
-      close: async () => {},
-    }),
+    createGrader: async () => plainGrader,
   }
   const loaded = await loadRecipe(file, { loadGame: own.loadGame })
   const run = await RunDirectory.open(folder, resume, quick)

@@ -8,6 +8,7 @@ import { ConfigError, messageOf } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import { projectRoot } from '../core/paths.js'
 import type { AnyGame } from '../games/game.js'
+import { isModule } from '../games/index.js'
 import { scheduleSchema } from '../games/schedule.js'
 import { explain } from './explain.js'
 import { applySetting } from './settings.js'
@@ -82,7 +83,10 @@ export const recipeSchema = z.strictObject({
     .string()
     .optional()
     .describe("Folder that relative paths start from; the run file's own where absent"),
-  game: z.string().min(1).describe('Game to play: see sparring games'),
+  game: z
+    .string()
+    .min(1)
+    .describe('Game to play: see sparring games; or the file of a module that exports one'),
   seed: z.int().min(0).default(0).describe('Seed of every random draw'),
   rounds: z.int().min(1).describe('Rounds to play'),
   engine: engineSchema.prefault({}).describe('Where the policies live'),
@@ -127,15 +131,17 @@ export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Pr
   if (options.seed !== undefined) data.seed = options.seed
   if (options.rounds !== undefined) data.rounds = options.rounds
 
+  const folder = resolve(dirname(path), typeof data.folder === 'string' ? data.folder : '.')
+  const loadGame = (game: string) => options.loadGame(isModule(game) ? resolvePath(folder, game) : game)
+
   // A misspelt role lacks its keys as well, and the spelling is what the user must mend.
   if (typeof data.game === 'string' && data.game !== '') {
-    checkRoleNames(data.roles, await options.loadGame(data.game), file)
+    checkRoleNames(data.roles, await loadGame(data.game), file)
   }
   const recipe = check(recipeSchema, data, file)
-  const game = await options.loadGame(recipe.game)
+  const game = await loadGame(recipe.game)
   checkRoles(recipe, game, file)
   recipe.settings = check(game.config, recipe.settings, file, ['settings']) as Recipe['settings']
-  const folder = resolve(dirname(path), recipe.folder ?? '.')
   return { name: basename(path, extname(path)), file, folder, packaged, recipe, game }
 }
 

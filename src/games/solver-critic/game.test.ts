@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../test/support/folders.js'
+import { plainGrader } from '../../../test/support/plain-grader.js'
 import { type Script, scriptedContext, scriptedPolicy } from '../../../test/support/scripted.js'
 import { judge } from '../../grader/grade.js'
-import type { GradeCase, Grader } from '../../grader/grader.js'
 import { activeAlarms } from '../../runs/alarms.js'
 import type { RolloutRecord, RoundReport } from '../game.js'
 import { config as schema } from './config.js'
@@ -12,13 +12,6 @@ import { printCritique } from './critique.js'
 import { solverCritic } from './game.js'
 import { equationsOf } from './plant.js'
 import { criticTexts } from './prompts.js'
-
-/** The grader of a run, without its processes. */
-const grader: Grader = {
-  grade: async (cases: GradeCase[]) =>
-    cases.map((each) => ({ ...judge(each, { extract: ['last_box'], unevaluated: 'refuse' }), ms: 0 })),
-  close: async () => {},
-}
 
 /** Solution j of problem i is right where j < i + 1; wrong ones slip in the second step and box what they got. */
 const solves: Script = (prompt, j) => {
@@ -93,7 +86,7 @@ async function play({
   })
   const policies = { solver: scriptedPolicy(solver), critic: scriptedPolicy(critic) }
   const seats = config.self_play ? { solver: policies.solver, critic: policies.solver } : policies
-  const ctx = scriptedContext({ config, policies: seats, grader, round })
+  const ctx = scriptedContext({ config, policies: seats, grader: plainGrader, round })
   const start = (state ?? (await solverCritic.setup(ctx))) as never
   const played = await solverCritic.round(ctx, start)
   return { ...policies, config, report: played.report, state: JSON.parse(JSON.stringify(played.state)) }
