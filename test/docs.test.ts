@@ -56,6 +56,8 @@ const scripts: Record<string, Script> = {
       sound.map(() => 'seen'),
     )
   },
+  reasoner: (_, j) => `${j}+1=${j < 3 ? j + 1 : j}\n2+2=4</think>\\boxed{${j < 3 ? 'right' : 'wrong'}}`,
+  discriminator: (prompt) => `**${/(\d)\+1=\1/.test(prompt) ? 'NO' : 'YES'}**`,
   student: () => '',
 }
 
@@ -83,7 +85,11 @@ const parts: Parts = {
   loadGame,
   openEngine: async () => engine,
   createGrader: async () => plainGrader,
-  loadWorld: async () => ({ name: 'arithmetic', solve: () => 'right' }),
+  loadWorld: async () => ({
+    name: 'arithmetic',
+    solve: () => 'right',
+    holds: (step) => !/(\d)\+1=\1/.test(step),
+  }),
   readProblems: async () => [],
   heldoutProblems: async () => [{ problem: 'One of its own?', answer: 'right' }],
 }
@@ -95,8 +101,9 @@ async function play(runFile: string): Promise<MetricsLine[]> {
   writeFileSync(file, runFile)
   const messages = ['ask', 'answer'].map((content, i) => ({ role: i ? 'assistant' : 'user', content }))
   writeFileSync(join(folder, 'conversations.jsonl'), `${JSON.stringify({ messages })}\n`.repeat(4))
+  const steps = (i: number) => [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `${n}+${i}=${n + i}`).join('\n')
   const problems = [2, 4, 6].map((i) =>
-    JSON.stringify({ problem: `Question ${i} of the game?`, answer: 'right' }),
+    JSON.stringify({ problem: `Question ${i} of the game?`, answer: 'right', generations: [steps(i)] }),
   )
   writeFileSync(join(folder, 'problems.jsonl'), problems.join('\n'))
   const match = await openMatch(await loadRecipe(file, { loadGame }), parts)
@@ -124,6 +131,10 @@ const runs = [
     (labels) => `{game: solver-critic, rounds: 2, roles: {${role('solver')}, ${role('critic')}},
     settings: {problems: problems.jsonl, labels: ${labels}, majority_share: 0.5, warmup: 1, revise: true}}`,
   ),
+  `{game: gar, rounds: 1, roles: {${role('reasoner')}, ${role('discriminator')}}, anchors: {world: arithmetic},
+    settings: {data: {path: problems.jsonl}, slicer: {min_tokens: 1, markers: []}, probe_every: 1}}`,
+  `{game: gar-sft, rounds: 1, roles: {${role('discriminator')}},
+    settings: {data: {path: problems.jsonl}, slicer: {min_tokens: 1, markers: []}, validation_share: 0.5}}`,
   `{game: sft, rounds: 1, roles: {${role('student')}},
     settings: {data: [conversations.jsonl], batch_size: 1, validation_share: 0.5}}`,
 ]
@@ -137,7 +148,7 @@ describe('docs/metrics.md', () => {
     const described = rows.flatMap(({ names }) => names).filter((name) => name.includes('/'))
     const pattern = (name: string) =>
       new RegExp(
-        `^${name.replace('ROLE', '(proposer|challenger|solver|critic|student)').replace('pK', 'p\\d')}$`,
+        `^${name.replace('ROLE', '(proposer|challenger|solver|critic|reasoner|discriminator|student)').replace('pK', 'p\\d')}$`,
       )
     expect(written.filter((name) => !described.some((form) => pattern(form).test(name)))).toEqual([])
     expect(described.filter((form) => !written.some((name) => pattern(form).test(name)))).toEqual([])
@@ -151,6 +162,8 @@ describe('docs/metrics.md', () => {
       'labels/accuracy_valid': 0,
       'critic/evidence_yes_frac': 0,
       'critic/parsed_frac': 0,
+      'verdicts/yes_generated_frac': 0,
+      'verdicts/parsed_frac': 0,
       'solver/policy/entropy': step < 5 ? 1 : 0,
       'solver/len/truncated_frac': 1,
       'heldout/accuracy': step < 5 ? 1 : 0,
@@ -175,18 +188,18 @@ describe('the pages of the games', () => {
   const isGroup = (value: unknown): value is object =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  it.each(['pasodoble', 'grpo', 'r-zero', 'solver-critic', 'sft'])(
-    '%s: describe every setting, and no other',
-    async (game) => {
-      const settings = await settingsOf(game)
-      const groups = Object.values(settings).filter(isGroup)
-      const keys = Object.keys(settings).filter((key) => !isGroup(settings[key]))
-      const described = namedRows(`src/games/${game}/README.md`).flatMap(({ names }) => names)
-      const all = new Set([...keys, ...groups.flatMap((group) => Object.keys(group))])
-      expect([...all].filter((key) => !described.includes(key))).toEqual([])
-      expect(described.filter((name) => !name.includes('/') && !all.has(name))).toEqual([])
-    },
-  )
+  it.each([
+    ...['pasodoble', 'grpo', 'r-zero', 'solver-critic', 'gar', 'sft'].map((game) => [game, game] as const),
+    ['gar-sft', 'gar/sft'] as const,
+  ])('%s: describe every setting, and no other', async (game, folder) => {
+    const settings = await settingsOf(game)
+    const groups = Object.values(settings).filter(isGroup)
+    const keys = Object.keys(settings).filter((key) => !isGroup(settings[key]))
+    const described = namedRows(`src/games/${folder}/README.md`).flatMap(({ names }) => names)
+    const all = new Set([...keys, ...groups.flatMap((group) => Object.keys(group))])
+    expect([...all].filter((key) => !described.includes(key))).toEqual([])
+    expect(described.filter((name) => !name.includes('/') && !all.has(name))).toEqual([])
+  })
 
   it.each([
     ['pasodoble', presets.code],

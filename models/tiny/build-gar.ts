@@ -89,7 +89,7 @@ function conversation({ question, shown, verdict, analysis }: LabelledSlice, sty
 
 function written(stream: RandomStream): ChatMessage[] {
   if (stream.int(2) === 0) return formulaExample(stream, 0.35)
-  const expression = sampleTraining(stream.pick(styledKinds), stream)
+  const expression = sampleTraining(stream.pick(kinds), stream)
   const content = stream.uniform() < 0.25 ? lineSolution(expression) : chainSolution(expression)
   return [
     { role: 'user', content: print(expression) },

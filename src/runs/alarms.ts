@@ -35,8 +35,13 @@ export function activeAlarms(history: readonly MetricsLine[]): Alarm[] {
     wrongLabels(history),
     oneSidedCritic(history),
     unreadableCritic(history),
+    constantVerdicts(history),
+    unreadableVerdicts(history),
     ...roles('policy/entropy').map((role) => entropyCollapse(history, role)),
-    ...roles('len/truncated_frac').map((role) => truncation(history, role)),
+    // GAR's discriminator says its verdict first, and is cut off behind it on purpose.
+    ...roles('len/truncated_frac')
+      .filter((role) => role !== 'discriminator')
+      .map((role) => truncation(history, role)),
     heldoutDrop(history),
   ].filter((alarm) => alarm !== undefined)
 }
@@ -104,6 +109,33 @@ function unreadableCritic(history: readonly MetricsLine[]): Alarm | undefined {
     threshold: 0.5,
     formula: `mean of critic/parsed_frac over ${WINDOW} rounds < 0.5`,
     message: 'Most critiques are not in the form that is read: teach the critic the form first.',
+  }
+}
+
+/** mean of verdicts/yes_generated_frac over the last 5 rounds < 0.05 or > 0.95 */
+function constantVerdicts(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'verdicts/yes_generated_frac')
+  if (value === undefined || (value >= 0.05 && value <= 0.95)) return undefined
+  return {
+    name: 'verdicts_constant',
+    value,
+    threshold: value < 0.05 ? 0.05 : 0.95,
+    formula: `mean of verdicts/yes_generated_frac over ${WINDOW} rounds < 0.05 or > 0.95`,
+    message:
+      'The discriminator says the same of nearly every generated slice, so that its verdicts reward nothing: look at verdicts/yes_reference_frac.',
+  }
+}
+
+/** mean of verdicts/parsed_frac over the last 5 rounds < 0.5 */
+function unreadableVerdicts(history: readonly MetricsLine[]): Alarm | undefined {
+  const value = recent(history, 'verdicts/parsed_frac')
+  if (value === undefined || value >= 0.5) return undefined
+  return {
+    name: 'verdicts_unparsable',
+    value,
+    threshold: 0.5,
+    formula: `mean of verdicts/parsed_frac over ${WINDOW} rounds < 0.5`,
+    message: 'Most judgments hold no verdict: fine-tune the discriminator first, or raise its max_tokens.',
   }
 }
 
