@@ -90,6 +90,29 @@ describe('sparring grade', () => {
     expect(await verdicts('--extract', 'boxed,phrase')).toEqual([true, false, false])
   })
 
+  it('ends at once when it is interrupted, with what it has', async () => {
+    const many = Array.from({ length: 3000 }, (_, i) => ({
+      gold: `x^{${i}}+1`,
+      prediction: `\\sqrt{${i}}x`,
+      kind: 'answer',
+    }))
+    let told = false
+    const { status, stdout } = await sparring(['grade', file('many.jsonl', many), '--json'], {
+      watch(output, kill) {
+        if (told || output.split('\n').length <= 50) return
+        told = true
+        kill('SIGINT')
+      },
+    })
+    const lines = events(stdout)
+    const graded = lines.filter(({ event }) => event === 'verdict').length
+    expect(graded).toBeGreaterThan(49)
+    expect(graded).toBeLessThan(3000)
+    expect(lines.find(({ event }) => event === 'summary').n).toBe(graded)
+    expect(lines.at(-1)).toMatchObject({ event: 'error', code: 'aborted' })
+    expect(status).toBe(130)
+  })
+
   it('counts no agreement where the file holds no verdict', async () => {
     const { stdout } = await sparring([
       'grade',
@@ -101,7 +124,9 @@ describe('sparring grade', () => {
 
   it.each([
     [['nowhere.jsonl'], /^error: nowhere\.jsonl does not exist\.$/m],
-    [[file('no-gold.jsonl', [{ prediction: '1' }])], /no-gold\.jsonl:1: key "gold"/],
+    [[file('no-gold.jsonl', [{ prediction: '1' }])], /no-gold\.jsonl:1: key "gold": is missing\.$/m],
+    [[file('empty.jsonl', [])], /empty\.jsonl holds no cases\.$/m],
+    [[cases, '--extract', ''], /^error: --extract names no method\.$/m],
     [[cases, '--extract', 'box'], /^error: --extract: there is no method box\.$/m],
     [[cases, '--unevaluated', 'maybe'], /^error: --unevaluated maybe is neither accept nor refuse\.$/m],
     [[cases, '--deadline', '0'], /deadline/],

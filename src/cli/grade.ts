@@ -1,6 +1,6 @@
 /** sparring grade: verdicts on the predictions of a file, and how far they agree with those it holds. */
 import { z } from 'zod'
-import { ConfigError } from '../core/errors.js'
+import { ConfigError, DataError } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import { readJsonl } from '../data/jsonl.js'
 import { methods } from '../grader/extract/index.js'
@@ -16,7 +16,9 @@ export interface GradeFlags {
   json?: boolean
 }
 
-const text = z.union([z.string(), z.number().transform(String)])
+const text = z.union([z.string(), z.number().transform(String)], {
+  error: ({ input }) => (input === undefined ? 'is missing' : 'must be text or a number'),
+})
 const record = z.looseObject({
   id: text.optional(),
   gold: text,
@@ -28,37 +30,63 @@ const record = z.looseObject({
 })
 type Case = z.infer<typeof record>
 
-/** Cases that are in the graders' hands at once. */
-const BATCH = 512
+/** Cases a process that are in the graders' hands at once: enough to keep it busy while the first is printed. */
+const WINDOW = 32
 
 /** Milliseconds between two lines of progress. */
 const PROGRESS_EVERY = 5000
 
+/** Verdicts come out in the order of the file, each as soon as those before it are there. */
 export async function grade(file: string, flags: GradeFlags): Promise<void> {
   const grader = createGrader(options(flags))
   const tally = new Tally()
+  const interrupt = new AbortController()
+  const abort = () => interrupt.abort()
+  process.once('SIGINT', abort)
   const started = performance.now()
-  let told = started
-  try {
-    for await (const batch of batches(readJsonl(file, record))) {
-      const verdicts = await grader.grade(batch.map(asCase))
-      for (const [i, verdict] of verdicts.entries()) {
-        const line = tally.add(batch[i]!, verdict)
-        process.stdout.write(`${flags.json ? JSON.stringify(line) : asText(line)}\n`)
-      }
-      // Verdicts on a terminal are progress enough.
-      if (!process.stdout.isTTY && performance.now() - told > PROGRESS_EVERY) {
-        told = performance.now()
-        process.stderr.write(`${tally.lines} graded\n`)
-      }
-    }
-  } finally {
-    await grader.close()
+  const print = (value: object, text: () => string) =>
+    process.stdout.write(`${flags.json ? JSON.stringify(value) : text()}\n`)
+  const progress = setInterval(() => {
+    // Verdicts on a terminal are progress enough.
+    if (!process.stdout.isTTY) process.stderr.write(`${tally.lines} graded\n`)
+  }, PROGRESS_EVERY)
+  const pending: { each: Case; verdict: Promise<Verdict[]> }[] = []
+  const printNext = async () => {
+    const { each, verdict } = pending[0]!
+    const [found] = await untilAborted(verdict, interrupt.signal)
+    pending.shift()
+    const line = tally.add(each, found!)
+    print(line, () => asText(line))
   }
-  const summary = tally.summary((performance.now() - started) / 1000)
-  process.stdout.write(
-    `${flags.json ? JSON.stringify(summary) : describe(summary, tally.wrong).join('\n')}\n`,
-  )
+  try {
+    for await (const each of readJsonl(file, record)) {
+      const verdict = grader.grade([asCase(each)])
+      verdict.catch(() => {})
+      pending.push({ each, verdict })
+      if (pending.length >= WINDOW * flags.processes) await printNext()
+    }
+    while (pending.length > 0) await printNext()
+    if (tally.lines === 0)
+      throw new DataError(`${file} holds no cases.`, { hint: 'Each line must hold one JSON object.' })
+  } finally {
+    clearInterval(progress)
+    process.off('SIGINT', abort)
+    await grader.close()
+    if (tally.lines > 0) {
+      const summary = tally.summary((performance.now() - started) / 1000)
+      print(summary, () => describe(summary, tally.wrong).join('\n'))
+    }
+  }
+}
+
+/** Throws the signal's reason as soon as it is given. */
+function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    value.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 function options({ processes, deadline, tolerance, unevaluated, extract }: GradeFlags): GraderOptions {
@@ -67,6 +95,8 @@ function options({ processes, deadline, tolerance, unevaluated, extract }: Grade
   }
   if (deadline <= 0) throw new ConfigError('--deadline must be more than 0 seconds.')
   const chosen = extract?.split(',').map((name) => {
+    if (name.trim() === '')
+      throw new ConfigError('--extract names no method.', { hint: `Choose of: ${methods.join(', ')}.` })
     const known = methods.find((method) => method === name.trim())
     if (known !== undefined) return known
     const guess = nearest(name.trim(), methods)
@@ -84,17 +114,6 @@ const asCase = ({ gold, prediction, kind, choices }: Case) => ({
   ...(kind && { kind }),
   ...(choices && { choices }),
 })
-
-async function* batches(cases: AsyncIterable<Case>): AsyncGenerator<Case[]> {
-  let batch: Case[] = []
-  for await (const each of cases) {
-    batch.push(each)
-    if (batch.length < BATCH) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
-}
 
 interface Line extends Omit<Verdict, 'from'> {
   event: 'verdict'
@@ -181,7 +200,7 @@ class Tally {
 }
 
 const short = (value: string | null, length: number) => {
-  const line = JSON.stringify(value ?? '').slice(1, -1)
+  const line = (value ?? '').replace(/\p{Cc}+/gu, (found) => JSON.stringify(found).slice(1, -1))
   return line.length > length ? `${line.slice(0, length - 1)}…` : line
 }
 

@@ -191,8 +191,11 @@ function append(text: string, before: string[]): string[] {
 // A reader that went away, as in `sparring games | head -1`, is no failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit()
+    if (error.code === 'EPIPE') process.exit()
+    const name = stream === process.stdout ? 'Standard output' : 'Standard error'
+    if (stream === process.stdout)
+      process.stderr.write(`error: ${name} cannot be written: ${error.message}.\n`)
+    process.exit(1)
   })
 }
 

@@ -21,10 +21,10 @@ export async function grade(
   second?: string | GradeSettings,
   third: Omit<GradeCase, 'gold' | 'prediction'> & GradeSettings = {},
 ): Promise<Verdict | Verdict[]> {
-  if (typeof first !== 'string') return sharedGrader(second as GradeSettings).grade([...first])
+  if (Array.isArray(first)) return sharedGrader(second as GradeSettings).grade([...first])
   const { kind, choices, ...settings } = third
   const question = {
-    gold: first,
+    gold: first as string,
     prediction: second as string,
     ...(kind && { kind }),
     ...(choices && { choices }),

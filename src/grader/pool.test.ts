@@ -106,6 +106,25 @@ describe('verdicts', () => {
   })
 })
 
+describe('what a grader is given', () => {
+  it.each([
+    [{ workers: 0 }, /workers/],
+    [{ deadlineMs: -1 }, /deadlineMs/],
+    [{ extract: ['foo'] }, /extract/],
+    [{ processes: 2 }, /processes/],
+    [{ unevaluated: 'maybe' }, /unevaluated/],
+  ])('refuses options %j', (options, message) => {
+    expect(() => createGrader(options as object)).toThrow(message)
+  })
+
+  it('refuses a case that is no text, naming it', async () => {
+    const grader = createGrader()
+    const cases = [box('1', '1'), { gold: '1', prediction: null as unknown as string }]
+    await expect(grader.grade(cases)).rejects.toThrow(/Case 1 .*prediction is no text/)
+    await grader.close()
+  })
+})
+
 describe('processes', () => {
   it('that hang are killed at the deadline, and the other cases go on', async () => {
     const { path, pids } = script('spin')
