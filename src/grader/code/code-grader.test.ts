@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
-import { GraderError } from '../../core/errors.js'
+import { ConfigError, DataError, GraderError } from '../../core/errors.js'
 import { createCodeGrader } from './code-grader.js'
 import type { CodeTask, FunctionTask, Language, ProgramTask, StdinTask } from './task.js'
 
-const grader = createCodeGrader({ concurrency: 3, limits: { wallMs: 20_000 } })
-const hasty = createCodeGrader({ concurrency: 3, limits: { wallMs: 1500 } })
+const grader = createCodeGrader({ concurrency: 3, limits: { wallMs: 20_000, memoryMb: 256 } })
+const hasty = createCodeGrader({ concurrency: 3, limits: { wallMs: 5000 } })
 afterAll(() => Promise.all([grader.close(), hasty.close()]))
 
 const hasPython = works('python3')
@@ -300,8 +300,10 @@ describe.each<Language>(['python', 'javascript'])('%s', (language) => {
   })
 
   it.skipIf(skip)('what does not end is ended, with what else there was to test', async () => {
-    const hang = python ? 'while True: pass' : 'for (;;);'
-    const body = python ? '    while True: pass' : '  for (;;);'
+    const hang = python
+      ? '__import__("time").sleep(1000)'
+      : 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)'
+    const body = `    ${hang}`
     const verdicts = await hasty.grade([
       { task: identity, response: whenTwo(hang) },
       { task: double(language), response: body },
@@ -384,5 +386,89 @@ describe('the grader', () => {
 
   it('refuses tasks that test nothing', async () => {
     expect(await grade(call('javascript', []), 'x')).toMatchObject([{ passed: false, reason: 'error' }])
+  })
+
+  it('refuses tasks and responses that are none, and names them', async () => {
+    const right = { task: sum('javascript'), response: '' }
+    const cases: [unknown, string][] = [
+      ['x', 'cases must be a list, not "x".'],
+      [[right, null], 'cases[1] must be an object, not null.'],
+      [[{ ...right, response: 7 }], 'cases[0].response must be text, not 7.'],
+      [[{ response: '' }], 'cases[0].task must be an object, not undefined.'],
+      [
+        [{ ...right, task: { ...right.task, kind: 'x' } }],
+        'cases[0].task.kind must be one of program, stdin, function, not "x".',
+      ],
+      [
+        [{ ...right, task: { ...right.task, language: 'ruby' } }],
+        'cases[0].task.language must be one of python, javascript, not "ruby".',
+      ],
+      [
+        [{ ...right, task: { ...right.task, cases: [{ input: '' }] } }],
+        'cases[0].task.cases[0].output must be text, not undefined.',
+      ],
+      [
+        [{ ...right, task: call('python', [{ args: 'x' as never, expected: 1 }]) }],
+        'cases[0].task.cases[0].args must be a list, not "x".',
+      ],
+      [
+        [{ ...right, task: call('python', [{ args: [] } as never]) }],
+        'cases[0].task.cases[0].expected must be given; null where nothing is, not undefined.',
+      ],
+      [
+        [{ ...right, task: double('python', { tests: 1 as never }) }],
+        'cases[0].task.tests must be text, not 1.',
+      ],
+    ]
+    for (const [given, sentence] of cases) {
+      const refusal = await grader.grade(given as never).catch((error) => error)
+      expect(refusal).toBeInstanceOf(DataError)
+      expect(refusal.message).toBe(sentence)
+    }
+    const refusal = await grader.describe('ruby' as never).catch((error) => error)
+    expect(refusal).toBeInstanceOf(ConfigError)
+    expect(refusal.message).toBe('language must be one of python, javascript, not "ruby".')
+  })
+
+  it.each([
+    [{ concurrency: 0 }, 'options.concurrency must be a whole number from 1 to 2147483647, not 0.'],
+    [{ concurrency: '4' }, 'options.concurrency must be a whole number from 1 to 2147483647, not "4".'],
+    [
+      { limits: { wallMs: -1 } },
+      'options.limits.wallMs must be a whole number from 1 to 2147483647, not -1.',
+    ],
+    [
+      { limits: { wallMs: Number.POSITIVE_INFINITY } },
+      'options.limits.wallMs must be a whole number from 1 to 2147483647, not Infinity.',
+    ],
+    [
+      { limits: { memoryMb: Number.NaN } },
+      'options.limits.memoryMb must be a whole number from 1 to 2147483647, not NaN.',
+    ],
+    [
+      { limits: { memoryMB: 5 } },
+      'options.limits.memoryMB is not a known option.',
+      'Did you mean options.limits.memoryMb?',
+    ],
+    [{ limits: null }, 'options.limits must be an object, not null.'],
+    [{ workers: 5 }, 'options.workers is not a known option.'],
+    [{ isolation: ['jail'] }, 'options.isolation[0] must be one of namespaces, user, process, not "jail".'],
+    [{ isolation: [] }, 'options.isolation must be a list of at least one layer, not [].'],
+    [{ isolation: 'user' }, 'options.isolation must be a list of layers, not "user".'],
+    [{ python: '' }, 'options.python must be a name, not "".'],
+  ])('refuses %j', (given, sentence, hint?: string) => {
+    const create = () => createCodeGrader(given as never)
+    expect(create).toThrow(ConfigError)
+    expect(create).toThrow(sentence)
+    if (hint !== undefined) expect(create).toThrow(expect.objectContaining({ hint }))
+  })
+
+  it('takes the default for what is undefined', async () => {
+    const given = { concurrency: undefined, limits: { wallMs: undefined }, isolation: undefined }
+    const plain = createCodeGrader(given as never)
+    expect(await plain.grade([{ task: sum('javascript'), response: 'x = = 1' }])).toMatchObject([
+      { reason: 'compile_error' },
+    ])
+    await plain.close()
   })
 })

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { GraderError } from '../../core/errors.js'
+import { checkCases, checkLanguage, checkOptions } from './checks.js'
 import { extractCode } from './extract-code.js'
 import { judge, type Start } from './judge.js'
 import type { Run } from './run.js'
@@ -19,8 +20,8 @@ export interface CodeCase {
 
 export interface CodeGrader {
   /**
-   * Judges responses; order is kept. Nothing that a response holds makes it throw. Throws GraderError where this
-   * machine cannot run the language, and the signal's reason once it aborts.
+   * Judges responses; order is kept. Nothing that a response holds makes it throw. Throws DataError where a case is no
+   * task and text, GraderError where this machine cannot run the language, and the signal's reason once it aborts.
    */
   grade(cases: CodeCase[], signal?: AbortSignal): Promise<CodeVerdict[]>
   /** How programs of a language are kept apart from this machine. Throws GraderError where none can be run. */
@@ -31,7 +32,9 @@ export interface CodeGrader {
 
 const MAX_DETAIL = 300
 
+/** Throws ConfigError where an option is unknown or out of range. */
 export function createCodeGrader(options: CodeGraderOptions = {}): CodeGrader {
+  checkOptions(options)
   const sandbox = new Sandbox(options)
   const concurrency = options.concurrency ?? availableParallelism()
   const closing = new AbortController()
@@ -93,11 +96,15 @@ export function createCodeGrader(options: CodeGraderOptions = {}): CodeGrader {
 
   return {
     grade: async (cases, signal) => {
+      checkCases(cases)
       const grading = gradeAll(cases, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]))
       grades.add(grading)
       return grading.finally(() => grades.delete(grading))
     },
-    describe: (language) => sandbox.describe(language),
+    describe: async (language) => {
+      checkLanguage(language)
+      return sandbox.describe(language)
+    },
     close: async () => {
       closing.abort(new GraderError('The code grader is closed.'))
       await Promise.allSettled(grades)

@@ -45,7 +45,8 @@ export class Sandbox {
 
   constructor(options: SandboxOptions = {}) {
     this.#options = options
-    this.limits = { ...defaultLimits, ...options.limits }
+    const set = Object.entries(options.limits ?? {}).filter(([, limit]) => limit !== undefined)
+    this.limits = { ...defaultLimits, ...Object.fromEntries(set) }
   }
 
   /** Throws GraderError where nothing runs the language here. */

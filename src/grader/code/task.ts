@@ -1,5 +1,6 @@
 /** What a code task is, and what is said of a solution. */
-export type Language = 'python' | 'javascript'
+export const languages = ['python', 'javascript'] as const
+export type Language = (typeof languages)[number]
 
 /**
  * Tests as code. With an entry point they run in a process of their own, which knows the solution only as a function
