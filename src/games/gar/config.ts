@@ -30,7 +30,7 @@ const regularExpression = z.string().refine((source) => {
 export const dataSettings = {
   data: z
     .strictObject({
-      path: z.string().default('').describe('JSONL or Parquet file of problems'),
+      path: z.string().default('').describe('JSONL or Parquet file of problems, or a folder of such files'),
       problem: z.string().default('problem').describe('Column of the problem'),
       answer: z.string().default('answer').describe('Column of the true answer; not read for code'),
       traces: z

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../test/support/folders.js'
+import { projectRoot } from '../../core/paths.js'
 import { randomStream } from '../../core/random.js'
 import { config } from './config.js'
 import { loadSolutions, loadTracedProblems } from './data.js'
@@ -28,6 +29,19 @@ describe('loadTracedProblems', () => {
     expect(await load([row])).toEqual([
       { problem: 'What is 1+1?', answer: '2', traces: ['<think>one</think>2'], tests: [] },
     ])
+  })
+
+  it('reads lists of a Parquet file, and all files of a folder', async () => {
+    const fixtures = join(projectRoot(), 'src', 'games', 'gar', 'fixtures')
+    for (const path of [fixtures, join(fixtures, 'traced.parquet')]) {
+      const { data } = config.parse({ data: { path } })
+      const problems = await loadTracedProblems(data, 'maths', (given) => given, randomStream(0))
+      expect(problems).toEqual([
+        { problem: 'What is 1+1?', answer: '2', traces: ['<think>\n1+1=2\nso</think>\\boxed{2}'], tests: [] },
+        { problem: 'What is 2+2?', answer: '4', traces: ['a'], tests: [] },
+        { problem: 'Third?', answer: 'x', traces: [], tests: [] },
+      ])
+    }
   })
 
   it('takes a single text for a list, unknown verdicts for right ones, and problems without solutions', async () => {
@@ -71,6 +85,14 @@ describe('loadTracedProblems', () => {
     ['no rows', []],
   ])('refuses %s', async (_, rows) => {
     await expect(load(rows)).rejects.toMatchObject({ code: 'data', exitStatus: 2 })
+  })
+
+  it('names a file that is not there, and a folder without problems', async () => {
+    for (const path of ['/no/such/file.jsonl', temporaryFolder()]) {
+      const { data } = config.parse({ data: { path } })
+      const read = loadTracedProblems(data, 'maths', (given) => given, randomStream(0))
+      await expect(read).rejects.toMatchObject({ code: 'data', message: expect.stringContaining(path) })
+    }
   })
 
   it('asks for a file', async () => {

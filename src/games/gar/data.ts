@@ -1,9 +1,10 @@
-/** Problems with worked solutions, of JSONL and Parquet files: OpenR1-Math-220k and what looks like it. */
-import { extname } from 'node:path'
+/** Problems with worked solutions, of JSONL and Parquet files and folders of them: OpenR1-Math-220k and what looks like it. */
+import { readdir, stat } from 'node:fs/promises'
+import { extname, join } from 'node:path'
 import { z } from 'zod'
 import { ConfigError, DataError } from '../../core/errors.js'
 import type { RandomStream } from '../../core/random.js'
-import { checkRecord, readJsonl } from '../../data/jsonl.js'
+import { checkRecord, readJsonl, unreadable } from '../../data/jsonl.js'
 import { parquetColumns, readParquetRows } from '../../data/parquet.js'
 import type { Config } from './config.js'
 import type { Solution } from './references.js'
@@ -104,17 +105,33 @@ export async function loadSolutions(
   throw new DataError(`${file} holds no worked solutions in "${column}".`, { hint: 'Name another column.' })
 }
 
-/** Rows with the columns that a Parquet file has of those wanted; of JSONL, whole lines. */
+/** Rows with the columns that a Parquet file has of those wanted; of JSONL, whole lines. A folder stands for its files. */
 async function* readRows(
-  file: string,
+  path: string,
   wanted: readonly string[],
 ): AsyncGenerator<{ row: unknown; where: string }> {
-  let number = 0
-  if (extname(file) === '.parquet') {
-    const known = await parquetColumns(file)
-    const columns = wanted.filter((column) => known.includes(column))
-    for await (const row of readParquetRows(file, columns)) yield { row, where: `${file}, row ${++number}` }
-  } else {
-    for await (const row of readJsonl(file, z.unknown())) yield { row, where: `${file}, record ${++number}` }
+  for (const file of await filesOf(path)) {
+    let number = 0
+    if (extname(file) === '.parquet') {
+      const known = await parquetColumns(file)
+      const columns = wanted.filter((column) => known.includes(column))
+      for await (const row of readParquetRows(file, columns)) yield { row, where: `${file}, row ${++number}` }
+    } else {
+      for await (const row of readJsonl(file, z.unknown()))
+        yield { row, where: `${file}, record ${++number}` }
+    }
   }
+}
+
+/** The file, or those of a folder by name: large sets come in pieces. */
+async function filesOf(path: string): Promise<string[]> {
+  const status = await stat(path).catch((cause) => {
+    throw unreadable(path, cause)
+  })
+  if (!status.isDirectory()) return [path]
+  const names = (await readdir(path)).filter((name) => ['.parquet', '.jsonl'].includes(extname(name)))
+  if (names.length > 0) return names.sort().map((name) => join(path, name))
+  throw new DataError(`The folder ${path} holds no problems.`, {
+    hint: 'Problems are read from files that end in .parquet or .jsonl.',
+  })
 }
