@@ -6,12 +6,14 @@
  *
  * --check fails unless every seed of pasodoble-tiny rises, by at least 12 points on average.
  */
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { projectRoot } from '../src/core/paths.js'
+import { mean } from '../src/games/grpo/advantages.js'
 import { colors, lineChart, type Series } from '../src/report/chart.js'
+import type { MetricsLine } from '../src/runs/directory.js'
+import { readMetrics, startCommand, valuesOf } from './lib/runs.js'
+import { plusMinus, points, spreadOf } from './lib/spread.js'
 
 const { values } = parseArgs({
   options: {
@@ -25,54 +27,32 @@ const { values } = parseArgs({
   },
 })
 
-interface Line extends Record<string, unknown> {
-  step: number
-}
-
 /** Metric lines of a finished run and the seconds it took, set-up and yardsticks included; played first where it is not there yet. */
-function play(recipe: string, seed: string): { lines: Line[]; seconds: number } {
+async function play(recipe: string, seed: string): Promise<{ lines: MetricsLine[]; seconds: number }> {
   const run = join(values.out, `${recipe}-seed${seed}`)
   const record = join(run, 'seconds.json')
   if (!existsSync(record)) {
     rmSync(run, { recursive: true, force: true })
-    const cli = join(projectRoot(), 'dist', 'src', 'cli', 'main.js')
     const started = performance.now()
-    const result = spawnSync(
-      process.execPath,
-      [cli, 'train', recipe, '--seed', seed, '--run', run, '--json'],
-      {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    )
-    if (result.status !== 0)
-      throw new Error(`${recipe} with seed ${seed} ended with status ${result.status}.`)
+    const status = await startCommand(['train', recipe, '--seed', seed, '--run', run]).ended
+    if (status !== 0) throw new Error(`${recipe} with seed ${seed} ended with status ${status}.`)
     writeFileSync(record, JSON.stringify((performance.now() - started) / 1000))
   }
-  const text = readFileSync(join(run, 'metrics.jsonl'), 'utf8')
-  const lines: Line[] = text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  return { lines, seconds: JSON.parse(readFileSync(record, 'utf8')) }
+  return { lines: await readMetrics(run), seconds: JSON.parse(readFileSync(record, 'utf8')) }
 }
-
-const mean = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length
-const spread = (numbers: number[]) =>
-  Math.sqrt(numbers.reduce((sum, x) => sum + (x - mean(numbers)) ** 2, 0) / Math.max(1, numbers.length - 1))
-const points = (share: number) => (100 * share).toFixed(1)
 
 interface Change {
   sampled: number[]
   greedy: number[]
 }
 
-function ends(lines: Line[], metric: string): number[] {
-  const readings = lines.flatMap((line) => (typeof line[metric] === 'number' ? [line[metric] as number] : []))
+function ends(lines: MetricsLine[], metric: string): number[] {
+  const readings = valuesOf(lines, metric)
   return [readings[0]!, readings.at(-1)!]
 }
 
 /** Held-out accuracy over rounds: mean of the seeds, and the band between the lowest and the highest. */
-function curve(runs: Line[][]): Series['points'] {
+function curve(runs: MetricsLine[][]): Series['points'] {
   const readings = runs.map((lines) => lines.filter((line) => typeof line['heldout/accuracy'] === 'number'))
   return readings[0]!.map(({ step }, i) => {
     const accuracies = readings.map((of) => of[i]!['heldout/accuracy'] as number)
@@ -88,9 +68,9 @@ console.log(
 console.log('|---|---|---|---|---|---|---|---|---|')
 for (const recipe of values.recipes.split(',')) {
   const changes: Change[] = []
-  const runs: Line[][] = []
+  const runs: MetricsLine[][] = []
   for (const seed of values.seeds.split(',')) {
-    const { lines, seconds } = play(recipe, seed)
+    const { lines, seconds } = await play(recipe, seed)
     const change = {
       sampled: ends(lines, 'heldout/accuracy'),
       greedy: ends(lines, 'heldout/greedy'),
@@ -110,8 +90,8 @@ console.log('\n| recipe | gain in pass@1, mean ± sd | gain in greedy, mean ± s
 console.log('|---|---|---|---|')
 for (const [recipe, changes] of gains) {
   const gain = (key: keyof Change) => changes.map((change) => change[key][1]! - change[key][0]!)
-  const cell = (numbers: number[]) => `${points(mean(numbers))} ± ${points(spread(numbers))}`
-  console.log(`| ${recipe} | ${cell(gain('sampled'))} | ${cell(gain('greedy'))} | ${changes.length} |`)
+  const cell = (key: keyof Change) => plusMinus(spreadOf(gain(key)))
+  console.log(`| ${recipe} | ${cell('sampled')} | ${cell('greedy')} | ${changes.length} |`)
 }
 
 const chart = join(values.out, 'learning.svg')

@@ -25,7 +25,7 @@ export interface Panel {
 }
 
 /** Of series and boxes, in this order. */
-export const colors = ['#2a9d5c', '#d1495b', '#e09f3e', '#3d7ea6', '#7b5ea7']
+export const colors = ['#2a9d5c', '#d1495b', '#e09f3e', '#3d7ea6', '#7b5ea7', '#8a6d3b', '#c05fa8']
 
 const [width, height] = [740, 360]
 const box = { left: 56, right: 210, top: 24, bottom: 44 }
