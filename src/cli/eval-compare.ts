@@ -1,16 +1,11 @@
 /** sparring eval --compare: two results files, problem by problem. */
-import { ConfigError, DataError } from '../core/errors.js'
+import { DataError } from '../core/errors.js'
 import { compare } from '../eval/compare.js'
 import { type ResultsHead, readResults } from '../eval/results.js'
 import { comparisonLines } from './eval-report.js'
 
-export async function compareCommand(files: string[], benchmarks: string[], json: boolean): Promise<void> {
+export async function compareCommand(files: string[], json: boolean): Promise<void> {
   const started = performance.now()
-  if (files.length !== 2 || benchmarks.length > 0) {
-    throw new ConfigError(`--compare takes two results files, not ${files.length + benchmarks.length}.`, {
-      hint: 'For example: sparring eval --compare evals/before.json evals/after.json',
-    })
-  }
   const [a, b] = files as [string, string]
   const result = compare(await read(a), await read(b))
   if (!json) {

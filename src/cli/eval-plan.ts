@@ -2,6 +2,7 @@
 import { ConfigError, DataError } from '../core/errors.js'
 import type { LoadedBenchmark } from '../eval/benchmarks/load.js'
 import { benchmarks } from '../eval/benchmarks/registry.js'
+import { baseUrl } from '../eval/endpoint-address.js'
 import type { Prompt } from '../eval/evaluate.js'
 import type { Evaluation } from '../eval/measure.js'
 import { type Changes, type Protocol, protocolFor, protocolOf } from '../eval/protocols.js'
@@ -40,13 +41,9 @@ export interface Subject {
   plays: boolean
 }
 
+/** Of flags that `checkFlags` let pass. */
 export async function findSubject(flags: EvalFlags, parts: Parts): Promise<Subject> {
-  const { model: name, endpoint, role, threads } = flags
-  if (name === undefined) {
-    throw new ConfigError('There is no model to measure.', {
-      hint: 'Name a model folder or a run with --model, or a service with --endpoint URL --model NAME.',
-    })
-  }
+  const { model: name = '', endpoint, role } = flags
   if (endpoint === undefined) {
     const model = { model: name, ...(role !== undefined && { role }) }
     const { folder, prompt } = await findModel(model, parts)
@@ -61,14 +58,8 @@ export async function findSubject(flags: EvalFlags, parts: Parts): Promise<Subje
     })
     return { model: { name: folder, weights }, prompt, plays: isRun(name) }
   }
-  const alien = role !== undefined ? '--role' : threads !== undefined ? '--threads' : undefined
-  if (alien !== undefined) {
-    throw new ConfigError(`${alien} is about a model on this machine, and --endpoint asks a service.`, {
-      hint: `Leave ${alien} out.`,
-    })
-  }
   const prompt: Prompt = (problem) => ({ messages: [{ role: 'user', content: problem }] })
-  return { model: { name, address: endpoint }, prompt, plays: false }
+  return { model: { name, address: baseUrl(endpoint) }, prompt, plays: false }
 }
 
 /** Everything that will be measured, checked before any of it is. */
@@ -79,7 +70,7 @@ export function plan(loaded: LoadedBenchmark[], subject: Subject, flags: EvalFla
       hint: 'Leave --out away, or evaluate one benchmark at a time.',
     })
   }
-  return loaded.flatMap((benchmark) =>
+  const evaluations = loaded.flatMap((benchmark) =>
     protocolsFor(benchmark, subject, flags).map((name, place) => {
       const preset = protocolOf(name, subject.prompt)
       const changed = protocolOf(name, subject.prompt, changesOf(name, flags))
@@ -96,6 +87,22 @@ export function plan(loaded: LoadedBenchmark[], subject: Subject, flags: EvalFla
       return { benchmark, settings, version: packageVersion(), out: path }
     }),
   )
+  checkApart(evaluations)
+  return evaluations
+}
+
+/** Files of one name in two folders have results of one name. */
+function checkApart(evaluations: Evaluation[]): void {
+  const names = new Map<string, string>()
+  for (const { out, benchmark } of evaluations) {
+    const other = names.get(out)
+    if (other !== undefined) {
+      throw new ConfigError(`The results of ${other} and ${benchmark.name} would both go to ${out}.`, {
+        hint: 'Evaluate them one at a time, each with a file of its own: --out FILE.',
+      })
+    }
+    names.set(out, benchmark.name)
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,7 +80,12 @@ describe('an evaluation of a service', () => {
     expect(first[0].passAtK.map(({ k }: { k: number }) => k)).toEqual([1, 2, 4])
     expect(first.at(-1)).toMatchObject({ event: 'done', model: 'test-model' })
     const asked = server.seen.length
-    const again = events((await evaluate([...args, '--k', '3,6'])).stdout)
+    const kept = await evaluate([...args, '--k', '3,6'])
+    const again = events(kept.stdout)
+    expect(kept.stderr).toMatch(
+      /^These are the finished results of test-model at http:\S+ of \d{4}-\S+Z in evals\/sums-\S+\.json; nothing was asked\.$/m,
+    )
+    expect([first[0].kept, again[0].kept, again[0].date]).toEqual([false, true, first[0].date])
     expect(again[0].passAtK.map(({ k }: { k: number }) => k)).toEqual([1, 2, 3, 4, 6])
     expect(again[0].accuracy).toBe(0.8)
     expect(server.seen.length).toBe(asked)
@@ -167,6 +172,37 @@ describe('an evaluation of a service', () => {
     expect(second.status).toBe(2)
     child.kill('SIGKILL')
     expect(server.seen.length).toBe(asked)
+  })
+
+  it("is not given out for another service's, finished or not, however its problems are named", async () => {
+    const { cwd, evaluate, server } = await setUp(4, 2)
+    expect((await evaluate(['--out', 'x.json'])).status).toBe(0)
+    const other = await openAiServer({ answer: () => ['\\boxed{1}'] })
+    const at = (url: string, file = 'sums.jsonl', out = 'x.json') =>
+      sparring(['eval', file, '--endpoint', url, '--model', 'test-model', '--out', out], { cwd })
+    const refused = await at(other.url)
+    expect(refused).toMatchObject({ status: 2, stdout: '' })
+    expect(refused.stderr).toContain(
+      `x.json belongs to another evaluation: it has model.address "${server.url}" instead of "${other.url}".`,
+    )
+    expect(refused.stderr).toMatch(/^hint: Name another file with --out, .* or delete that file\.$/m)
+    expect((await at('notaurl')).stderr).toContain('error: notaurl is no http(s) address.')
+    expect(other.seen).toEqual([])
+
+    const asked = server.seen.length
+    writeFileSync(join(cwd, 'copy.jsonl'), readFileSync(join(cwd, 'sums.jsonl')))
+    for (const file of ['./sums.jsonl', join(cwd, 'sums.jsonl'), 'copy.jsonl']) {
+      expect((await at(`${server.url}/`, file)).stderr).toContain('nothing was asked')
+    }
+    expect(server.seen).toHaveLength(asked)
+
+    const fault = (i: number) => (i < 2 ? undefined : { kind: 'status' as const, status: 401 })
+    const failing = await setUp(4, 2, { fault })
+    expect((await failing.evaluate(['--out', join(cwd, 'y.json'), '--concurrency', '1'])).status).toBe(1)
+    const resumed = await at(other.url, 'sums.jsonl', 'y.json')
+    expect(resumed.status).toBe(2)
+    expect(resumed.stderr).toMatch(/y\.partial\.jsonl belongs to another evaluation: it has model\.address/)
+    expect(other.seen).toEqual([])
   })
 
   it('fails with one sentence where the service refuses, and keeps what it has', async () => {
@@ -279,10 +315,31 @@ describe('what sparring eval is given', () => {
       /^error: bad\.jsonl\/x\.json cannot be written: /m,
     ],
     [['bad.jsonl', ...service], /^error: bad\.jsonl:1: the line is not JSON/m],
-    [['sums.jsonl', '--endpoint', 'nonsense', '--model', 'm'], /^error: .*nonsense/m],
+    [
+      ['sums.jsonl', '--endpoint', 'nonsense', '--model', 'm'],
+      /^error: nonsense is no http\(s\) address\.$/m,
+    ],
+    [['gsm8k', '--endpoint', 'http://127.0.0.1:9/v1'], /^error: --endpoint needs a model to ask\.$/m],
+    [['arithmetic', ...service, '--threads', '2'], /^error: --threads is about a model on this machine/m],
+    [['gsm8k', '--model', 'm', '--concurrency', '2'], /^error: --concurrency is about a service/m],
+    [['gsm8k', '--model', 'm', '--api-key-env', 'HOME'], /^error: --api-key-env is about a service/m],
+    [
+      ['gsm8k', ...service, '--api-key-env', 'SPARRING_NO_KEY'],
+      /^error: --api-key-env names SPARRING_NO_KEY, which is not set\.$/m,
+    ],
+    [['gsm8k', 'gsm8k', ...service], /^error: gsm8k is named twice\.$/m],
+    [['sums.jsonl', './sums.jsonl', ...service], /^error: \.\/sums\.jsonl is named twice\.$/m],
+    [
+      ['sums.jsonl', 'sub/sums.jsonl', ...service],
+      /^error: The results of sums\.jsonl and sub\/sums\.jsonl would both go to evals\/sums-m-greedy\.json\.$/m,
+    ],
+    [['--compare', 'a.json', 'b.json', '--samples', '4'], /^error: --samples is about an evaluation/m],
+    [['gsm8k', '--compare', 'a.json', 'b.json'], /^error: --compare takes two results files, not [23]\.$/m],
   ])('is refused in one sentence with status 2: %j', async (args, message, hint = /^/) => {
     const { cwd } = await setUp(2, 2)
     writeFileSync(join(cwd, 'bad.jsonl'), '{"problem": \n')
+    mkdirSync(join(cwd, 'sub'))
+    writeFileSync(join(cwd, 'sub/sums.jsonl'), '{"problem": "1 + 1?", "answer": "2"}\n')
     const { status, stdout, stderr } = await sparring(['eval', ...args], { cwd })
     expect(stderr).toMatch(message)
     expect(stderr).toMatch(hint)

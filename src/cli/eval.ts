@@ -13,8 +13,10 @@ import type { EvalSettings } from '../eval/settings.js'
 import { takeLock } from '../runs/lock.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { compareCommand } from './eval-compare.js'
+import { checkFlags } from './eval-flags.js'
 import { type EvalFlags, findSubject, plan, type Subject } from './eval-plan.js'
 import { reportLines } from './eval-report.js'
+import { printable } from './failure.js'
 import { openModel } from './model.js'
 import { paint } from './paint.js'
 import { SampleProgress } from './progress/samples.js'
@@ -24,25 +26,23 @@ export async function evalCommand(
   flags: EvalFlags,
   parts: Parts = realParts,
 ): Promise<void> {
-  if (flags.compare) return compareCommand(flags.compare, names, flags.json ?? false)
+  checkFlags(names, flags)
+  if (flags.compare) return compareCommand(flags.compare, flags.json ?? false)
   const started = performance.now()
   const interrupt = listenForEnd()
   try {
     const { signal } = interrupt
     const loaded: LoadedBenchmark[] = []
     for (const name of names) loaded.push(await load(name, flags, signal, parts))
-    if (loaded.length === 0) {
-      throw new ConfigError('There is no benchmark to measure on.', {
-        hint: 'Name one, such as arithmetic or gsm8k, or a JSONL file of {problem, answer}.',
-      })
-    }
     const subject = await findSubject(flags, parts)
     const evaluations = plan(loaded, subject, flags)
     const room = new Room(flags, subject, parts)
     try {
       for (const evaluation of evaluations) {
-        const head = (await finished(evaluation)) ?? (await measureIn(room, evaluation, parts, signal))
-        say(evaluation, head, flags)
+        const kept = await finished(evaluation)
+        if (kept) tell(sayKept(evaluation, kept))
+        const head = kept ?? (await measureIn(room, evaluation, parts, signal))
+        say(evaluation, head, flags, kept !== undefined)
       }
     } finally {
       await room.close()
@@ -154,8 +154,13 @@ class Room {
   }
 }
 
-function say({ settings, benchmark, out }: Evaluation, head: ResultsHead, { k = [], json }: EvalFlags): void {
-  const { report, notes } = head
+function say(
+  { settings, benchmark, out }: Evaluation,
+  head: ResultsHead,
+  { k = [], json }: EvalFlags,
+  kept: boolean,
+): void {
+  const { report, notes, date } = head
   const usual = report.passAtK.map((each) => each.k)
   const added = k
     .filter((each) => !usual.includes(each))
@@ -169,7 +174,18 @@ function say({ settings, benchmark, out }: Evaluation, head: ResultsHead, { k = 
   const what = { benchmark: benchmark.name, protocol: protocol.name, model: model.name }
   const { temperature } = protocol
   const sampling = temperature === 0 ? 'greedy' : 'sampled'
-  print({ event: 'eval', ...what, sampling, temperature, ...report, passAtK, notes, out })
+  print({ event: 'eval', ...what, sampling, temperature, ...report, passAtK, notes, out, date, kept })
+}
+
+function sayKept({ out }: Evaluation, { settings, date }: ResultsHead): string {
+  const of = date === undefined ? '' : ` of ${date}`
+  return printable(
+    `These are the finished results of ${named(settings.model)}${of} in ${out}; nothing was asked.`,
+  )
+}
+
+function named({ name, address }: EvalSettings['model']): string {
+  return address === undefined ? name : `${name} at ${address}`
 }
 
 function lock(out: string): () => void {

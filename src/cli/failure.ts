@@ -46,7 +46,7 @@ function usageOf(text: string): { message: string; hint?: string } {
 }
 
 /** A message may quote a file or an argument: control characters would reach the terminal as commands. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(/\p{Cc}+/gu, (found) =>
     JSON.stringify(found).slice(1, -1).replaceAll('\x7f', '\\u007f'),
   )

@@ -20,7 +20,7 @@ function results(right: number[], n: number, made: Made = {}): ResultsHead {
     sparring: '1',
     settings: {
       benchmark: { name: benchmark, kind: 'maths', problems: right.length },
-      data: { source: 'x', files: [], unfit: 0, repeated: 0, sha256: 'x' },
+      data: { source: 'x', files: [], unfit: 0, repeated: 0, sha256: benchmark },
       model: { name: model },
       protocol: protocolFor(protocolOf(protocol, game, changes), new Set(['maths'])),
     },
@@ -59,6 +59,19 @@ describe('a comparison', () => {
     const other = results([1], 1)
     other.problems[0]!.id = 'z'
     expect(() => compare(results([1], 1), other)).toThrow(DataError)
+  })
+
+  it("is of the user's own problems by what they ask, however their file is named", () => {
+    const own = (benchmark: string, problem: string) => {
+      const made = results([1], 1, { benchmark })
+      made.problems[0]!.problem = problem
+      return made
+    }
+    expect(compare(own('a.jsonl', '2 + 3?'), own('./copy/a.jsonl', '2 + 3?')).n).toBe(1)
+    expect(() => compare(own('a.jsonl', '2 + 3?'), own('a.jsonl', '1 + 4?'))).toThrow(
+      /The problem 0 asks one thing in one file and another in the other\./,
+    )
+    expect(() => compare(own('a.jsonl', '2 + 3?'), own('gsm8k', '2 + 3?'))).toThrow(ConfigError)
   })
 
   it('tells in what else the two differ', () => {

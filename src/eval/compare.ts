@@ -1,9 +1,10 @@
 /** Two evaluations of the same problems, compared problem by problem. */
 import { ConfigError, DataError } from '../core/errors.js'
+import { benchmarkNames } from './benchmarks/registry.js'
 import { signFlipTest } from './paired.js'
 import type { ProblemRow } from './report.js'
 import type { ResultsHead } from './results.js'
-import { differences } from './settings.js'
+import { differences, type EvalSettings } from './settings.js'
 
 export interface Comparison {
   benchmark: string
@@ -35,7 +36,7 @@ const Z = 1.96
 /** Throws ConfigError where the two are of different benchmarks or graders, DataError where they share no problem. */
 export function compare(a: ResultsHead, b: ResultsHead): Comparison {
   const [first, second] = [a.settings, b.settings]
-  if (first.benchmark.name !== second.benchmark.name) {
+  if (!sameSet(first, second)) {
     throw new ConfigError(`One file is of ${first.benchmark.name}, the other of ${second.benchmark.name}.`, {
       hint: 'Compare two evaluations of the same benchmark.',
     })
@@ -47,7 +48,7 @@ export function compare(a: ResultsHead, b: ResultsHead): Comparison {
       hint: 'Evaluate one of them anew under the settings of the other.',
     })
   }
-  const pairs = pair(a.problems, b.problems)
+  const pairs = pair(a.problems, b.problems, isOwn(first) || isOwn(second))
   if (pairs.length === 0) {
     throw new DataError('The two evaluations have no problem in common.', {
       hint: 'Problems are told by their ids.',
@@ -83,22 +84,42 @@ export function compare(a: ResultsHead, b: ResultsHead): Comparison {
   }
 }
 
+/** The user's own files are told by their problems, a set by its name. */
+function sameSet(a: EvalSettings, b: EvalSettings): boolean {
+  const named = a.benchmark.name === b.benchmark.name
+  return named || a.data.sha256 === b.data.sha256 || (isOwn(a) && isOwn(b))
+}
+
+function isOwn({ benchmark }: EvalSettings): boolean {
+  return !benchmarkNames.includes(benchmark.name)
+}
+
 function shares({ right, n }: ProblemRow): string {
   return `${right}/${n}`
 }
 
-/** Throws ConfigError where a problem has another answer in the one file than in the other. */
-function pair(a: readonly ProblemRow[], b: readonly ProblemRow[]): [ProblemRow, ProblemRow][] {
+/**
+ * Throws ConfigError where a problem has another answer in the one file than in the other, or, with `texts`, asks
+ * something else there.
+ */
+function pair(
+  a: ResultsHead['problems'],
+  b: ResultsHead['problems'],
+  texts: boolean,
+): [ProblemRow, ProblemRow][] {
   const others = new Map(b.map((row) => [row.id, row]))
   return a.flatMap((row): [ProblemRow, ProblemRow][] => {
     const other = others.get(row.id)
     if (other === undefined) return []
-    if (other.answer === row.answer) return [[row, other]]
-    throw new ConfigError(
-      `The problem ${row.id} has the answer ${row.answer} in one file and ${other.answer} in the other.`,
-      {
-        hint: 'The two were made from different data; evaluate one of them anew.',
-      },
-    )
+    const differs =
+      other.answer !== row.answer
+        ? `has the answer ${row.answer} in one file and ${other.answer} in the other`
+        : texts && other.problem !== row.problem
+          ? 'asks one thing in one file and another in the other'
+          : undefined
+    if (differs === undefined) return [[row, other]]
+    throw new ConfigError(`The problem ${row.id} ${differs}.`, {
+      hint: 'The two were made from different data; evaluate one of them anew.',
+    })
   })
 }

@@ -3,8 +3,8 @@
  * URL/completions. Parameters: https://platform.openai.com/docs/api-reference/chat/create
  */
 import { setMaxListeners } from 'node:events'
-import { ConfigError } from '../core/errors.js'
 import type { Answer, Answerer, AnswerParams, AnswerRequest } from './answerer.js'
+import { baseUrl, keyFrom } from './endpoint-address.js'
 import { EndpointClient, type Patience, Transient } from './endpoint-client.js'
 import { Dialect } from './endpoint-dialect.js'
 import { isPassing, Refused, saysContext } from './endpoint-failure.js'
@@ -182,28 +182,4 @@ function cutAtStop({ text, stop }: { text: string; stop: Answer['stop'] }, stops
   return found.length === 0
     ? { text, stop }
     : { text: text.slice(0, Math.min(...found)), stop: 'stop' as const }
-}
-
-/** The address without a slash at its end, and without the path of the operation that many paste along. */
-function baseUrl(text: string): string {
-  const hint = 'Give the base address of an OpenAI-compatible service, such as http://localhost:8000/v1.'
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new ConfigError(`${text} is no http(s) address.`, { hint })
-  }
-  const url = new URL(text)
-  if (url.username || url.password || url.search || url.hash) {
-    throw new ConfigError(`The address of ${url.host} holds more than host and path.`, {
-      hint: 'A key belongs into the environment, where nothing writes it down.',
-    })
-  }
-  return `${url.origin}${url.pathname}`.replace(/(\/chat)?\/completions\/*$/, '').replace(/\/+$/, '')
-}
-
-function keyFrom(variable: string): string | undefined {
-  const key = process.env[variable]?.trim()
-  if (!key) return undefined
-  if (/^[\x21-\x7e]+$/.test(key)) return key
-  throw new ConfigError(`${variable} holds what cannot be a key.`, {
-    hint: 'A key is one word of plain characters.',
-  })
 }

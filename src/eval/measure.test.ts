@@ -73,9 +73,10 @@ async function errorOf(work: Promise<unknown>): Promise<SparringError> {
   )) as SparringError
 }
 
-/** Everything but the time it took. */
+/** Everything but the time it took, and when. */
 function content(path: string): unknown {
-  const { report, ...rest } = JSON.parse(readFileSync(path, 'utf8'))
+  const { report, date, ...rest } = JSON.parse(readFileSync(path, 'utf8'))
+  expect(date).toMatch(/^\d{4}-\d\d-\d\dT/)
   return { ...rest, report: { ...report, seconds: 0 } }
 }
 

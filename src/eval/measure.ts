@@ -150,6 +150,7 @@ async function report(
   return {
     sparring: version,
     settings,
+    date: new Date().toISOString(),
     notes: [...benchmark.notes, ...(answerer.notes ?? [])],
     report: await makeReport(problems, rows, Number(partial.seconds.toFixed(1)), judge.same),
     problems: counted.map((row, i) => (restricted ? row : { ...row, problem: problems[i]!.problem })),

@@ -16,6 +16,8 @@ export interface ResultsHead {
   /** Version of Sparring that graded. */
   sparring: string
   settings: EvalSettings
+  /** When it was finished, ISO 8601 in UTC; not in files of earlier versions. */
+  date?: string
   /** What is worth saying about the data and the asking, one sentence each. */
   notes: string[]
   report: Report

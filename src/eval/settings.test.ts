@@ -18,29 +18,43 @@ const settings: EvalSettings = {
 }
 
 describe('settings', () => {
-  it('are the same after a way through JSON, wherever the model is', () => {
+  it('are the same after a way through JSON, wherever a model folder lies', () => {
     expect(differences(settings, JSON.parse(JSON.stringify(settings)))).toEqual([])
-    expect(differences(settings, { ...settings, model: { name: 'm', address: 'http://there/v1' } })).toEqual(
-      [],
-    )
+    expect(differences(settings, { ...settings, model: { name: 'm', address: 'http://there/v1' } })).toEqual([
+      'model.address "http://there/v1" instead of "http://here/v1"',
+    ])
     const local = (name: string, weights: string) => ({ ...settings, model: { name, weights } })
     expect(differences(local('a', '1'), local('b', '1'))).toEqual([])
     expect(differences(local('a', '1'), local('a', '2'))).toEqual(['model.weights "2" instead of "1"'])
+  })
+
+  it('are the same for the same problems, however their file is named, but not for other tests of code', () => {
+    const renamed = {
+      ...settings,
+      benchmark: { ...settings.benchmark, name: './copy.jsonl' },
+      data: { ...settings.data, source: 'copy.jsonl', files: [{ name: 'copy.jsonl', sha256: '5' }] },
+    }
+    expect(differences(settings, renamed)).toEqual([])
+    const code = (each: EvalSettings) => ({
+      ...each,
+      benchmark: { ...each.benchmark, kind: 'code' as const },
+    })
+    expect(differences(code(settings), code(renamed))).toEqual(['data.files ["5"] instead of ["1"]'])
   })
 
   it('differ by name, values quoted where they are short', () => {
     const { data, protocol } = settings
     const other = {
       ...settings,
-      data: { ...data, files: [{ name: 'a', sha256: 'f'.repeat(64) }] },
+      data: { ...data, sha256: 'f'.repeat(64) },
       protocol: { ...protocol, seed: 3, grader: { ...protocol.grader, tolerance: 0.1 } },
     }
     expect(differences(settings, other)).toEqual([
-      'another data.files',
+      'another data.sha256',
       'protocol.seed 3 instead of 0',
       'protocol.grader.tolerance 0.1 instead of 0.000001',
     ])
-    expect(differences(settings, {})).toContain('benchmark.name none instead of "gsm8k"')
+    expect(differences(settings, {})).toContain('benchmark.kind none instead of "maths"')
   })
 })
 

@@ -22,8 +22,9 @@ export interface EvalSettings {
 const SHORT = 60
 
 /**
- * How two evaluations differ, one phrase each, `here` against `there`. Where a model's folder lies or under what address
- * a service is reached makes no difference; its weights, or its name there, do.
+ * How two evaluations differ, one phrase each, `here` against `there`. Problems are told by their sum, however their
+ * file is named; a model folder by the sum of its weights, wherever it lies; a model of a service by its name and the
+ * address of the service, since two services may give the same name to two models.
  */
 export function differences(here: unknown, there: unknown): string[] {
   const [a, b] = [leaves(identity(here as EvalSettings)), leaves(identity(there as EvalSettings))]
@@ -47,8 +48,17 @@ export function checkSame(path: string, here: EvalSettings, there: unknown): voi
   })
 }
 
-function identity({ model, ...rest }: EvalSettings): object {
-  return { ...rest, model: model?.weights === undefined ? { name: model?.name } : { weights: model.weights } }
+function identity({ benchmark, data, model, ...rest }: EvalSettings): object {
+  const { name: _, ...set } = benchmark ?? {}
+  return {
+    benchmark: set,
+    data: {
+      sha256: data?.sha256,
+      ...(set.kind === 'code' && { files: data?.files?.map(({ sha256 }) => sha256) }),
+    },
+    model: model?.weights === undefined ? model : { weights: model.weights },
+    ...rest,
+  }
 }
 
 /** Values by their dotted path, as JSON. */
