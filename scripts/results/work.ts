@@ -47,12 +47,7 @@ export async function roleCosts({ recipe, folder }: LoadedRecipe): Promise<Recor
   for (const [role, { model }] of Object.entries(recipe.roles)) {
     const path = resolvePath(folder, model)
     const tokenizer = await loadTokenizer(path, await readModelConfig(path))
-    const seen = new Map<string, number>()
-    const tokensOf = (prompt: string) => {
-      const known = seen.get(prompt) ?? tokenizer.encode(prompt).length
-      seen.set(prompt, known)
-      return known
-    }
+    const tokensOf = (prompt: string) => tokenizer.encode(prompt).length
     costs[role] = { tokensOf, kl: klOf(recipe.settings, role) > 0 }
   }
   return costs
@@ -86,9 +81,10 @@ export async function roundWork(run: string, round: number, costs: Record<string
 /** Of the rollouts of a role in a round, in the order in which they were written. */
 export function workOf(records: readonly RolloutRecord[], { tokensOf, kl }: RoleCost): Work {
   const work = { ...noWork }
+  let length = 0
   records.forEach(({ group, prompt, tokens, trained, advantage }, i) => {
-    const length = tokensOf(prompt)
     const before = records[i - 1]
+    if (before?.prompt !== prompt) length = tokensOf(prompt)
     if (before?.group !== group || before.prompt !== prompt) work.passes += length
     work.passes += tokens
     work.sampled += tokens
