@@ -113,12 +113,12 @@ function summarise(records: EvalRecord[], n: number, { samples, temperature }: E
   const shares = Array.from({ length: n }, (_, i) =>
     share(records.slice(i * samples, (i + 1) * samples), ({ right }) => right),
   )
-  const { mean, low, high } = accuracyInterval(shares, samples)
+  const { low, high } = accuracyInterval(shares, samples)
   return {
     n,
     samples,
     temperature,
-    accuracy: mean,
+    accuracy: share(records, ({ right }) => right),
     low,
     high,
     truncatedFrac: share(records, ({ stop }) => stop === 'length'),

@@ -40,6 +40,15 @@ describe('the interval of an accuracy', () => {
     )
   })
 
+  it('has width where all problems have the same share: Wilson, of problems', () => {
+    expect(accuracyInterval([1, 1, 1], 4)).toEqual(accuracyInterval([1, 1, 1], 1))
+    expect(accuracyInterval([0, 0], 4).high).toBeGreaterThan(0.5)
+    const { mean, low, high } = accuracyInterval([0.1, 0.1, 0.1], 10)
+    expect([mean, low < 0.02, high > 0.5]).toEqual([0.1, true, true])
+    const one = accuracyInterval([0.5], 8)
+    expect(one.high - one.low).toBeGreaterThan(0.7)
+  })
+
   it('is not a number where there are no problems', () => {
     expect(accuracyInterval([], 1).mean).toBeNaN()
   })

@@ -288,4 +288,67 @@ describe('a results file', () => {
     appendFileSync(out, '}')
     await expect(readResults(out)).rejects.toThrow(/is no results file of sparring eval: /)
   })
+
+  it.each<[string, (file: ReturnType<typeof JSON.parse>) => void, RegExp]>([
+    [
+      'right beyond n',
+      ({ problems }) => Object.assign(problems[2], { right: 5 }),
+      /problem p2 has 5 right of 3\.$/,
+    ],
+    [
+      'another count',
+      ({ problems }) => Object.assign(problems[0], { right: 3 - problems[0].right }),
+      /problem p0 has \d right of 3, and its samples give \d of 3\.$/,
+    ],
+    [
+      'another accuracy',
+      ({ report }) => Object.assign(report, { accuracy: 0.9 }),
+      /the report's accuracy is 0\.9, and its samples give 0\.\d+\.$/,
+    ],
+    [
+      'another pass@2',
+      ({ report }) => Object.assign(report.passAtK[1], { accuracy: 1 }),
+      /report's passAtK is/,
+    ],
+    [
+      'a sample less',
+      ({ samples }) => samples.pop(),
+      /problem p19 has \d right of 3, and its samples give \d of 2\.$/,
+    ],
+    ['a sample twice', ({ samples }) => samples.push(samples[4]), /problem p1 has sample 1 twice\.$/],
+    [
+      'a strange sample',
+      ({ samples }) => Object.assign(samples[4], { problem: 'x' }),
+      /of problem x, which is not/,
+    ],
+  ])('that contradicts itself is not believed: %s', async (_, change, message) => {
+    const out = newOut()
+    await measure(evaluation(out), { answerer: answerer(), judge: judge() })
+    const all = JSON.parse(readFileSync(out, 'utf8'))
+    change(all)
+    writeFileSync(out, JSON.stringify(all))
+    const error = await errorOf(readResults(out))
+    expect(error).toBeInstanceOf(DataError)
+    expect(error.message).toMatch(message)
+    expect(error.message).toContain(`${out} contradicts itself: `)
+  })
+
+  it('that was changed in place or cut is not believed', async () => {
+    const out = newOut()
+    await measure(evaluation(out), { answerer: answerer(), judge: judge() })
+    const text = readFileSync(out, 'utf8')
+    writeFileSync(out, text.replace('"right":true,"extracted"', '"right":false,"extracted"'))
+    expect((await errorOf(readResults(out))).message).toMatch(/contradicts itself: problem p\d+ has/)
+    writeFileSync(out, text.slice(0, -200))
+    expect((await errorOf(readResults(out))).message).toContain('is no results file of sparring eval: ')
+  })
+
+  it('has intervals as they are formed now', async () => {
+    const out = newOut()
+    const { report } = await measure(evaluation(out), { answerer: answerer(), judge: judge() })
+    const text = readFileSync(out, 'utf8')
+    writeFileSync(out, text.replace(`"low":${report.low}`, '"low":0'))
+    expect(readFileSync(out, 'utf8')).not.toBe(text)
+    expect((await readResults(out))!.report).toEqual(report)
+  })
 })

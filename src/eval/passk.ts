@@ -4,6 +4,7 @@
  * factors below 1, which no n overflows. 1 <= k <= n.
  */
 export function passAtK(n: number, c: number, k: number): number {
+  if (k === 1) return c / n
   if (n - c < k) return 1
   let none = 1
   for (let i = n - c + 1; i <= n; i++) none *= 1 - k / i

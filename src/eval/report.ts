@@ -28,6 +28,8 @@ export interface ProblemRow {
   subject?: string
 }
 
+type Answered = Pick<BenchmarkProblem, 'id' | 'answer' | 'level' | 'subject'>
+
 export interface Measured {
   accuracy: number
   low: number
@@ -60,7 +62,7 @@ export interface Report extends Measured {
 
 /** Rows may come in any order; every problem must have the same number of them. */
 export async function makeReport(
-  problems: readonly BenchmarkProblem[],
+  problems: readonly Answered[],
   rows: readonly SampleRow[],
   seconds: number,
   same: Same | undefined,
@@ -98,10 +100,7 @@ export async function makeReport(
   }
 }
 
-export function countProblems(
-  problems: readonly BenchmarkProblem[],
-  rows: readonly SampleRow[],
-): ProblemRow[] {
+export function countProblems(problems: readonly Answered[], rows: readonly SampleRow[]): ProblemRow[] {
   const counted = problems.map(({ id, answer, level, subject }): ProblemRow => {
     return {
       id,
@@ -123,7 +122,14 @@ export function countProblems(
 export function passOf(problems: readonly ProblemRow[], k: number): Measured {
   const values = problems.map(({ n, right }) => passAtK(n, right, k))
   const one = k === problems[0]?.n
-  return named(accuracyInterval(values, one ? 1 : 2))
+  const { accuracy, ...ends } = named(accuracyInterval(values, one ? 1 : 2))
+  return { accuracy: k === 1 ? shareOf(problems) : accuracy, ...ends }
+}
+
+/** Right samples of all: where every problem has as many, the mean over problems, rounded once. */
+function shareOf(problems: readonly ProblemRow[]): number {
+  const sum = (key: 'right' | 'n') => problems.reduce((total, problem) => total + problem[key], 0)
+  return sum('right') / sum('n')
 }
 
 function countReasons(rows: readonly SampleRow[]): Record<string, number> {

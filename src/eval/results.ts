@@ -5,8 +5,10 @@
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { ZodError } from 'zod'
 import { DataError, messageOf } from '../core/errors.js'
 import { byteLines } from './byte-lines.js'
+import { Recount } from './recount.js'
 import type { ProblemRow, Report } from './report.js'
 import type { EvalSettings } from './settings.js'
 
@@ -67,32 +69,51 @@ export async function writeResults(
   }
 }
 
-/** Undefined where there is no file; throws DataError where it is no results file. */
+/**
+ * Head of the file, its report taken anew from the samples, which are read one by one. Undefined where there is no file;
+ * throws DataError where it is no results file or contradicts itself.
+ */
 export async function readResults(path: string): Promise<ResultsHead | undefined> {
   if (!existsSync(path)) return undefined
-  const notOne = (cause?: unknown) =>
-    new DataError(`${path} is no results file of sparring eval${cause ? `: ${messageOf(cause)}` : ''}.`, {
+  const recount = new Recount()
+  let result: ResultsHead | string
+  try {
+    const { format, samples, ...head } = await readParts(path, recount)
+    for (const sample of samples) recount.add(sample)
+    if (format !== FORMAT) throw new Error(`its format is not ${FORMAT}`)
+    result = await recount.check(head)
+  } catch (cause) {
+    throw new DataError(`${path} is no results file of sparring eval: ${reasonOf(cause)}.`, {
       hint: 'Name a file that it wrote, or another one to write.',
       cause,
     })
-  const lines: string[] = []
-  try {
-    for await (const { line } of byteLines(path)) {
-      const text = line.toString('utf8')
-      lines.push(text)
-      if (text === SAMPLES) return checked(JSON.parse(`${lines.join('\n')}]}`), notOne)
-    }
-    // A tool may have written it anew in another shape.
-    return checked(JSON.parse(lines.join('\n')), notOne)
-  } catch (cause) {
-    throw cause instanceof DataError ? cause : notOne(cause)
   }
+  if (typeof result !== 'string') return result
+  throw new DataError(`${path} contradicts itself: ${result}.`, {
+    hint: 'It was changed after it was written; delete it and evaluate anew.',
+  })
 }
 
-function checked(value: unknown, notOne: () => DataError): ResultsHead {
-  const { format, samples: _, ...head } = value as ResultsHead & { format?: unknown; samples?: unknown }
-  if (format !== FORMAT) throw notOne()
-  return head
+type Parts = ResultsHead & { format?: unknown; samples: unknown[] }
+
+/** Samples on lines of their own go to the recount; those of a file that a tool wrote in another shape are returned. */
+async function readParts(path: string, recount: Recount): Promise<Parts> {
+  const lines: string[] = []
+  let within = false
+  for await (const { line } of byteLines(path)) {
+    const text = line.toString('utf8')
+    if (within && text === ']') within = false
+    if (within) recount.add(JSON.parse(text.replace(/,$/, '')))
+    else lines.push(text)
+    if (text === SAMPLES) within = true
+  }
+  return JSON.parse(lines.join('\n'))
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof ZodError)) return messageOf(cause)
+  const { path, message } = cause.issues[0]!
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`
 }
 
 async function writeItems(file: FileHandle, items: AsyncIterable<object> | Iterable<object>): Promise<void> {
