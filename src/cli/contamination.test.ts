@@ -43,6 +43,17 @@ describe('sparring contamination', () => {
     ])
   })
 
+  it.each([
+    ['empty.txt', ''],
+    ['empty.jsonl', ''],
+    ['blank.md', ' \n\n'],
+  ])('refuses a file of no words: %s', async (name, content) => {
+    const cwd = folderWith({ 'train.jsonl': lines(conversation), [name]: content })
+    const { status, stdout, stderr } = await run(cwd, 'train.jsonl', name, '--benchmark', 'set.jsonl')
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain(`error: ${name} holds no words.`)
+  })
+
   it('reads folders of every kind of file', async () => {
     const cwd = folderWith({})
     const texts = join(cwd, 'texts')

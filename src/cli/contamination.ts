@@ -1,6 +1,6 @@
 /** sparring contamination: what knowledge or training texts share with a benchmark. */
 import { writeFile } from 'node:fs/promises'
-import { ConfigError, messageOf } from '../core/errors.js'
+import { ConfigError, DataError, messageOf } from '../core/errors.js'
 import { loadBenchmark } from '../eval/benchmarks/load.js'
 import { benchmarks } from '../eval/benchmarks/registry.js'
 import {
@@ -11,6 +11,7 @@ import {
 } from '../eval/contamination.js'
 import { readTexts, textFiles } from '../eval/contamination-texts.js'
 import { parts } from '../runs/parts.js'
+import { printable } from './failure.js'
 
 export interface ContaminationFlags {
   benchmark: string
@@ -28,7 +29,8 @@ const STEP = 2000
 
 export async function contamination(texts: string[], flags: ContaminationFlags): Promise<void> {
   const started = performance.now()
-  const files = (await Promise.all(texts.map(textFiles))).flat()
+  const given = await Promise.all(texts.map(textFiles))
+  const files = given.flat()
   const { heldoutProblems } = parts
   const note = (text: string) => process.stderr.write(`${text}\n`)
   const benchmark = await loadBenchmark(flags.benchmark, { data: flags.data, heldoutProblems, note })
@@ -36,11 +38,11 @@ export async function contamination(texts: string[], flags: ContaminationFlags):
   const asked = benchmarks.find(({ name }) => name === benchmark.name)?.ask?.split('{problem}') ?? []
   const problems = benchmark.problems.map(({ id, problem }) => ({ id, problem: bare(problem, asked) }))
   const index = new ContaminationIndex(problems, flags.n)
-  for (const path of files) {
-    let pieces = 0
-    for await (const piece of readTexts(path)) {
-      index.add(piece)
-      if (++pieces % STEP === 0) showProgress(where(piece.place))
+  for (const [i, paths] of given.entries()) {
+    const before = index.words
+    for (const path of paths) await addFile(index, path)
+    if (index.words === before) {
+      throw new DataError(`${texts[i]} holds no words.`, { hint: 'Name files with texts in them.' })
     }
   }
   showProgress('')
@@ -63,6 +65,14 @@ export async function contamination(texts: string[], flags: ContaminationFlags):
   }
 }
 
+async function addFile(index: ContaminationIndex, path: string): Promise<void> {
+  let pieces = 0
+  for await (const piece of readTexts(path)) {
+    index.add(piece)
+    if (++pieces % STEP === 0) showProgress(where(piece.place))
+  }
+}
+
 /** A problem without the wanted form that an evaluation says around it: no text of others holds that. */
 function bare(problem: string, [before = '', after = '']: string[]): string {
   const fits = problem.startsWith(before) && problem.endsWith(after)
@@ -82,13 +92,12 @@ function describe(summary: ContaminationSummary & { benchmark: string; files: st
 
 function line({ id, share, longest, words, stretch, place }: Overlap): string {
   const shown = stretch.length > 100 ? `${stretch.slice(0, 100)}...` : stretch
-  return `${share.toFixed(2)}  ${longest} of ${words} words  ${id}  ${where(place!)}\n      ${shown}`
+  return `${share.toFixed(2)}  ${longest} of ${words} words  ${printable(id)}  ${where(place!)}\n      ${shown}`
 }
 
 function where({ path, record, line, id }: Place): string {
   const at = line === undefined ? `record ${record}` : `line ${line}`
-  // An id comes from a file: control characters would reach the terminal as commands.
-  return `${path}, ${at}${id === undefined ? '' : ` (${id})`}`.replace(/\p{Cc}/gu, ' ')
+  return printable(`${path}, ${at}${id === undefined ? '' : ` (${id})`}`)
 }
 
 async function save(path: string, report: object): Promise<void> {

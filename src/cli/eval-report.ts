@@ -2,6 +2,7 @@
 import type { Comparison } from '../eval/compare.js'
 import type { Measured } from '../eval/report.js'
 import type { ResultsHead } from '../eval/results.js'
+import { printable } from './failure.js'
 import { duration, interval, percent } from './progress/format.js'
 
 /** Groups of problems beyond which a table would only scroll by; the results file has them all. */
@@ -30,7 +31,7 @@ export function reportLines(
     ...(report.majority ? [`majority of ${samples} ${interval(report.majority)}`] : []),
   ]
   const spent = `${count(tokens.mean)} tokens an answer (half below ${count(tokens.p50)}, 95 % below ${count(tokens.p95)})`
-  return [
+  const lines = [
     `${benchmark.name}  ${interval(report)}  ${n} problems, ${protocol.name}, ${how}; ${faults.join(', ')}`,
     ...more.map((text) => `  ${text}`),
     ...table('level', report.levels),
@@ -38,11 +39,12 @@ export function reportLines(
     `  ${spent}, ${count(tokens.total)} in all; ${duration(report.seconds)}`,
     `  ${out}`,
   ]
+  return lines.map(printable)
 }
 
 function table(what: string, groups: ({ name: string; n: number } & Measured)[]): string[] {
   if (groups.length > MOST_GROUPS) return []
-  const names = groups.map(({ name }) => `${what} ${name}`.trim())
+  const names = groups.map(({ name }) => printable(`${what} ${name}`.trim()))
   const width = Math.max(...names.map((name) => name.length))
   return groups.map((group, i) => `  ${names[i]!.padEnd(width)}  ${interval(group)}  ${group.n} problems`)
 }
@@ -55,9 +57,9 @@ export function comparisonLines(result: Comparison, [a, b]: [string, string]): s
     ...(only.a > 0 ? [`${only.a} problems are only in ${a}`] : []),
     ...(only.b > 0 ? [`${only.b} problems are only in ${b}`] : []),
   ]
-  const shown = changed.slice(0, MOST_CHANGED)
+  const shown = changed.slice(0, MOST_CHANGED).map((each) => ({ ...each, id: printable(each.id) }))
   const width = Math.max(...shown.map(({ id }) => id.length), 0)
-  return [
+  const lines = [
     `${result.benchmark}  ${result.a.toFixed(3)} -> ${result.b.toFixed(3)}  ${n} problems that both have`,
     `  difference ${points(result.difference)} points ${range}, p = ${chance(p)} (${test})`,
     `  more often right in ${b}: ${better} problems, less often: ${worse}`,
@@ -66,6 +68,7 @@ export function comparisonLines(result: Comparison, [a, b]: [string, string]): s
     ...(shown.length > 0 ? ['  changed most:'] : []),
     ...shown.map((each) => `    ${each.id.padEnd(width)}  ${each.a} -> ${each.b}`),
   ]
+  return lines.map(printable)
 }
 
 function chance(p: number): string {

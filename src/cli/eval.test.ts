@@ -205,6 +205,29 @@ describe('an evaluation of a service', () => {
     expect(other.seen).toEqual([])
   })
 
+  it('leaves nothing behind where nothing was answered', async () => {
+    const { cwd, evaluate } = await setUp(4, 2, { fault: () => ({ kind: 'status', status: 401 }) })
+    const { status, stderr } = await evaluate(['--out', 'x.json'])
+    expect(status).toBe(1)
+    expect(stderr).not.toContain('samples are kept')
+    expect(readdirSync(cwd)).toEqual(['sums.jsonl'])
+  })
+
+  it('shows no control characters of a file, and shares as they are', async () => {
+    const { cwd, server } = await setUp(1, 8)
+    const rows = Array.from({ length: 8 }, (_, i) => ({
+      problem: `${i} + ${i} = ?`,
+      answer: `${2 * i + (i < 3 ? 0 : 9)}`,
+      level: i % 2 ? '\u001b[2J' : 'easy',
+    }))
+    writeFileSync(join(cwd, 'odd.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    const args = ['eval', 'odd.jsonl', '--endpoint', server.url, '--model', 'test-model']
+    const { stdout, stderr } = await sparring(args, { cwd })
+    expect(stdout).toContain('level \\u001b[2J')
+    expect(`${stdout}${stderr}`).not.toContain('\u001b')
+    expect(events((await sparring([...args, '--json'], { cwd })).stdout)[0].accuracy).toBe(3 / 8)
+  })
+
   it('fails with one sentence where the service refuses, and keeps what it has', async () => {
     const fault = (i: number) => (i < 6 ? undefined : { kind: 'status' as const, status: 401 })
     const { evaluate } = await setUp(10, 5, { fault })
@@ -310,6 +333,7 @@ describe('what sparring eval is given', () => {
       /gsm8k_test\.jsonl does not exist\.$/m,
       /Leave --data out to fetch/,
     ],
+    [['gsm8k', ...service, '--data', 'sums.jsonl'], /^error: --data sums\.jsonl is no folder\.$/m],
     [
       ['sums.jsonl', ...service, '--out', 'bad.jsonl/x.json'],
       /^error: bad\.jsonl\/x\.json cannot be written: /m,

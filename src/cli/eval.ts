@@ -15,11 +15,11 @@ import { type Parts, parts as realParts } from '../runs/parts.js'
 import { compareCommand } from './eval-compare.js'
 import { checkFlags } from './eval-flags.js'
 import { type EvalFlags, findSubject, plan, type Subject } from './eval-plan.js'
+import { WaitingProgress } from './eval-progress.js'
 import { reportLines } from './eval-report.js'
 import { printable } from './failure.js'
 import { openModel } from './model.js'
 import { paint } from './paint.js'
-import { SampleProgress } from './progress/samples.js'
 
 export async function evalCommand(
   names: string[],
@@ -69,13 +69,14 @@ async function measureIn(
   const { benchmark, settings, out } = evaluation
   for (const sentence of benchmark.notes) tell(`note: ${sentence}`)
   const release = lock(out)
-  const progress = new SampleProgress(process.stderr, `${benchmark.name} ${settings.protocol.name}`)
+  const name = printable(`${benchmark.name} ${settings.protocol.name}`)
+  const progress = new WaitingProgress(process.stderr, name, printable(named(settings.model)))
   room.warn = (sentence) => progress.note(sentence)
   let judge: Judge | undefined
   try {
     judge = await openJudge(settings, parts)
     const answerer = await room.answerer()
-    return await measure(evaluation, {
+    const head = await measure(evaluation, {
       answerer,
       judge,
       signal,
@@ -87,6 +88,9 @@ async function measureIn(
         )
       },
     })
+    progress.close()
+    for (const sentence of answerer.notes ?? []) tell(`note: ${sentence}`)
+    return head
   } catch (error) {
     throw signal.aborted ? signal.reason : error
   } finally {
@@ -179,9 +183,7 @@ function say(
 
 function sayKept({ out }: Evaluation, { settings, date }: ResultsHead): string {
   const of = date === undefined ? '' : ` of ${date}`
-  return printable(
-    `These are the finished results of ${named(settings.model)}${of} in ${out}; nothing was asked.`,
-  )
+  return `These are the finished results of ${named(settings.model)}${of} in ${out}; nothing was asked.`
 }
 
 function named({ name, address }: EvalSettings['model']): string {
@@ -213,7 +215,8 @@ function listenForEnd() {
 }
 
 function tell(text: string): void {
-  process.stderr.write(`${text.startsWith('note: ') ? paint(process.stderr, 'yellow', text) : text}\n`)
+  const plain = printable(text)
+  process.stderr.write(`${text.startsWith('note: ') ? paint(process.stderr, 'yellow', plain) : plain}\n`)
 }
 
 function print(event: object): void {

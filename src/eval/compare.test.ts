@@ -53,6 +53,19 @@ describe('a comparison', () => {
     expect([result.a, result.b, result.difference]).toEqual([0.75, 0.25, -0.5])
   })
 
+  it('has an interval of some width where all problems changed alike', () => {
+    for (const [a, b] of [
+      [0, 0],
+      [0, 4],
+      [4, 1],
+    ] as const) {
+      const { difference, low, high } = compare(results([a, a], 4), results([b, b], 4))
+      expect(difference).toBe((b - a) / 4)
+      expect(high - low).toBeGreaterThan(0.4)
+      expect(low <= difference && difference <= high).toBe(true)
+    }
+  })
+
   it('is of the problems that both have', () => {
     const result = compare(results([1, 1, 0], 1), results([1, 0], 1))
     expect(result).toMatchObject({ n: 2, only: { a: 1, b: 0 }, a: 1, b: 0.5 })

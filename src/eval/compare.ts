@@ -1,6 +1,7 @@
 /** Two evaluations of the same problems, compared problem by problem. */
 import { ConfigError, DataError } from '../core/errors.js'
 import { benchmarkNames } from './benchmarks/registry.js'
+import { accuracyInterval } from './interval.js'
 import { signFlipTest } from './paired.js'
 import type { ProblemRow } from './report.js'
 import type { ResultsHead } from './results.js'
@@ -56,10 +57,8 @@ export function compare(a: ResultsHead, b: ResultsHead): Comparison {
   }
   const n = pairs.length
   const values = pairs.map(([left, right]) => right.right / right.n - left.right / left.n)
-  const mean = values.reduce((sum, value) => sum + value, 0) / n
-  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, n - 1)
-  const half = Z * Math.sqrt(variance / n)
-  const accuracy = (side: 0 | 1) => pairs.reduce((sum, each) => sum + each[side].right / each[side].n, 0) / n
+  const total = (side: 0 | 1, key: 'right' | 'n') => pairs.reduce((sum, each) => sum + each[side][key], 0)
+  const accuracy = (side: 0 | 1) => total(side, 'right') / total(side, 'n')
   const single = pairs.every((each) => each.every((row) => row.n === 1))
   return {
     benchmark: first.benchmark.name,
@@ -67,9 +66,7 @@ export function compare(a: ResultsHead, b: ResultsHead): Comparison {
     only: { a: a.problems.length - n, b: b.problems.length - n },
     a: accuracy(0),
     b: accuracy(1),
-    difference: mean,
-    low: mean - half,
-    high: mean + half,
+    ...differenceOf(values),
     p: signFlipTest(pairs.map(([left, right]) => right.right * left.n - left.right * right.n)),
     test: single ? 'McNemar, exact' : 'sign flips, exact',
     better: values.filter((value) => value > 0).length,
@@ -82,6 +79,24 @@ export function compare(a: ResultsHead, b: ResultsHead): Comparison {
       .filter(({ difference }) => difference !== 0)
       .sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference)),
   }
+}
+
+/**
+ * Mean +- 1.96 s / sqrt(n). Where all are alike, so that s tells nothing: Wilson's interval of n problems for their size,
+ * with their sign; to both sides where it is 0.
+ */
+function differenceOf(values: readonly number[]): { difference: number; low: number; high: number } {
+  const n = values.length
+  const first = values[0]!
+  if (values.every((value) => value === first)) {
+    const { low, high } = accuracyInterval(Array(n).fill(Math.abs(first)), 1)
+    if (first === 0) return { difference: 0, low: -high, high }
+    return first > 0 ? { difference: first, low, high } : { difference: first, low: -high, high: -low }
+  }
+  const difference = values.reduce((sum, value) => sum + value, 0) / n
+  const variance = values.reduce((sum, value) => sum + (value - difference) ** 2, 0) / (n - 1)
+  const half = Z * Math.sqrt(variance / n)
+  return { difference, low: difference - half, high: difference + half }
 }
 
 /** The user's own files are told by their problems, a set by its name. */

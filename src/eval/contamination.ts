@@ -224,6 +224,11 @@ export class ContaminationIndex {
     })
   }
 
+  /** Words of all texts so far. */
+  get words(): number {
+    return this.#textWords
+  }
+
   summary(): ContaminationSummary {
     const all = this.overlaps()
     const count = (holds: (overlap: Overlap) => boolean) => all.filter(holds).length

@@ -35,12 +35,21 @@ export class Transient extends Error {
   }
 }
 
+/** Failed in a way that seldom passes: a few tries in a row tell. */
+export class Doubtful extends Transient {}
+
+/** Tries in a row that a doubtful failure is given. */
+const DOUBTFUL_TRIES = 3
+
 /** Longest wait before another try, ms, whatever the service asks for. */
 const LONGEST_BACKOFF = 60_000
 const LONGEST_RETRY_AFTER = 300_000
 
 /** Silence after which a service is taken to list no models, ms. */
 const LIST_TIMEOUT = 10_000
+
+/** Failures to reach a service at all: a wrong address, where nothing was heard of it before. */
+const unreached = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
 /** Failures of a connection that come again at every try: certificates, TLS where none is spoken. */
 const hopeless = /CERT|SIGNATURE|EPROTO|ERR_SSL|ERR_TLS/
@@ -50,6 +59,8 @@ export class EndpointClient {
   /** No request starts before: the service asked for a pause. */
   #resumeAt = 0
   #findings: Promise<Findings> | undefined
+  /** Whether the service ever answered. */
+  #reached = false
 
   constructor(
     readonly target: Target,
@@ -64,6 +75,7 @@ export class EndpointClient {
    * where the service will not do this, ServiceError where it failed at every try.
    */
   async post<T>(path: string, body: unknown, read: (reply: unknown) => T, patience: Patience): Promise<T> {
+    let doubtful = 0
     for (let tries = 1; ; tries++) {
       try {
         const pause = this.#resumeAt - performance.now()
@@ -72,7 +84,9 @@ export class EndpointClient {
       } catch (error) {
         patience.signal.throwIfAborted()
         if (!(error instanceof Transient)) throw error
-        if (tries > this.options.retries || patience.retrySignal.aborted) throw this.#exhausted(error, tries)
+        doubtful = error instanceof Doubtful ? doubtful + 1 : 0
+        const over = tries > this.options.retries || doubtful === DOUBTFUL_TRIES
+        if (over || patience.retrySignal.aborted) throw this.#exhausted(error, tries)
         await this.#backOff(error, tries, patience)
       }
     }
@@ -131,6 +145,7 @@ export class EndpointClient {
         },
         body: body === undefined ? null : JSON.stringify(body),
       })
+      this.#reached = true
       const text = await response.body.text()
       return { ...response, text: this.key === undefined ? text : text.replaceAll(this.key, '***') }
     } catch (cause) {
@@ -138,6 +153,7 @@ export class EndpointClient {
       const code = (cause as NodeJS.ErrnoException).code ?? ''
       const what =
         code === '' || messageOf(cause).includes(code) ? messageOf(cause) : `${messageOf(cause)} ${code}`
+      if (!this.#reached && unreached.test(code)) throw new Doubtful(what.trim())
       if (!hopeless.test(code)) throw new Transient(what.trim())
       throw new ServiceError(`${this.target.url} cannot be talked to: ${what.trim()}.`, {
         hint: 'Check https:// against http://; NODE_EXTRA_CA_CERTS names a file of further certificates.',

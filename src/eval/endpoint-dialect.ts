@@ -25,12 +25,26 @@ const opensThinking = /^\s*<think>\s*$/
 export class Dialect {
   readonly #refused = new Set<string>()
   readonly #notes = new Set<string>()
+  #answers = 0
+  #empty = 0
 
   constructor(readonly model: string) {}
 
   /** What is asked in another way than the request says, one sentence each. */
   get notes(): string[] {
-    return [...this.#notes]
+    const silent = this.#answers > 0 && this.#empty === this.#answers
+    return [
+      ...this.#notes,
+      ...(silent
+        ? ['No answer of the service has a text: its key "content" is null or missing in all of them.']
+        : []),
+    ]
+  }
+
+  /** Answers that came, and those of them that had no text at all. */
+  counts(answers: number, empty: number): void {
+    this.#answers += answers
+    this.#empty += empty
   }
 
   note(sentence: string): void {

@@ -10,6 +10,8 @@ export interface Choice {
 export interface Reply {
   /** In the server's order; at least one. */
   choices: Choice[]
+  /** Choices with no text, not even an empty one. */
+  empty: number
   /** False where the server reports no usage: `tokens` is then an estimate, a token for four characters. */
   counted: boolean
 }
@@ -21,6 +23,13 @@ export class FailedReply extends Error {
     message: string,
   ) {
     super(message)
+  }
+}
+
+/** The reply has not the form of a completion. */
+export class UselessReply extends FailedReply {
+  constructor(what: string) {
+    super(502, `its reply is no completion: ${what}`)
   }
 }
 
@@ -63,7 +72,9 @@ export function readReply(reply: unknown): Reply {
   const failure = z.looseObject({ error: z.unknown() }).safeParse(reply)
   if (failure.success && failure.data.error) throw failureOf(failure.data.error)
   const parsed = schema.safeParse(reply)
-  if (!parsed.success) throw new FailedReply(502, `no completion: ${parsed.error.issues[0]!.message}`)
+  if (!parsed.success) throw new UselessReply(faultOf(reply, parsed.error.issues[0]!.path))
+  const bare = parsed.data.choices.findIndex(({ message, text }) => !message && typeof text !== 'string')
+  if (bare >= 0) throw new UselessReply(`its key choices.${bare} holds neither message nor text`)
   const choices = [...parsed.data.choices].sort((a, b) => (a.index ?? 0) - (b.index ?? 0))
   const broken = choices.find(({ finish_reason }) => finish_reason === 'error' || finish_reason === 'abort')
   if (broken) throw new FailedReply(502, `finish_reason ${broken.finish_reason}`)
@@ -72,12 +83,31 @@ export function readReply(reply: unknown): Reply {
   const counts = total === undefined ? texts.map(({ length }) => Math.ceil(length / 4)) : split(total, texts)
   return {
     counted: total !== undefined,
+    empty: parsed.data.choices.filter(isEmpty).length,
     choices: choices.map(({ finish_reason }, i) => ({
       text: texts[i]!,
       tokens: counts[i]!,
       stop: truncated.includes(finish_reason ?? '') ? 'length' : 'stop',
     })),
   }
+}
+
+/** Names the key, as far as it is there, and what it holds. */
+function faultOf(reply: unknown, path: PropertyKey[]): string {
+  let value = reply
+  for (const key of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key]
+  const holds = value === undefined ? 'is missing' : `holds ${kindOf(value)}`
+  return path.length === 0 ? `it ${holds}` : `its key ${path.join('.')} ${holds}`
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+function isEmpty(choice: RawChoice): boolean {
+  return choice.message !== undefined && choice.message.content == null && textOf(choice) === ''
 }
 
 function failureOf(error: unknown): FailedReply {

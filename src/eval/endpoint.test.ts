@@ -257,6 +257,56 @@ describe('a server that fails for now', () => {
     expect(error.message).toContain('failed 2 times in a row: connect ECONNREFUSED')
   })
 
+  it.each([
+    ['http://127.0.0.1:9/v1', 'connect ECONNREFUSED'],
+    ['http://no-such-host.invalid/v1', /ENOTFOUND|EAI_AGAIN/],
+  ])('is given up after three tries where nothing ever answered: %s', async (url, said) => {
+    const error = await errorOf(endpoint(url))
+    expect(error.message).toContain('failed 3 times in a row: ')
+    expect(error.message).toMatch(said)
+  })
+
+  it('is waited for where it answered before', async () => {
+    const server = createServer((_, response) => {
+      server.close()
+      response.setHeader('connection', 'close')
+      response.end(JSON.stringify({ choices: [{ message: { content: '4' } }] }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const asked = endpoint(`http://127.0.0.1:${port}/v1`, { retries: 5, concurrency: 1 })
+    const error = await errorOf(asked, [request('Q'), request('R')])
+    expect(error.message).toMatch(/failed 6 times in a row: connect ECONNREFUSED/)
+  })
+
+  it.each<[unknown, string]>([
+    [{ choices: [] }, 'its key choices holds an empty list'],
+    [{ choices: null }, 'its key choices holds null'],
+    [{ id: 'x' }, 'its key choices is missing'],
+    [[1], 'it holds a list'],
+    [{ choices: [{ message: { content: 5 } }] }, 'its key choices.0.message.content holds a number'],
+    [{ choices: [{ finish_reason: 'stop' }] }, 'its key choices.0 holds neither message nor text'],
+  ])('is given up after three replies of no use: %j', async (body, said) => {
+    const server = await openAiServer({ answer: bySeed, fault: () => ({ kind: 'body', body }) })
+    const error = await errorOf(endpoint(server.url))
+    expect(error.message).toContain(`failed 3 times in a row: its reply is no completion: ${said}.`)
+    expect(server.seen).toHaveLength(3)
+  })
+
+  it('has it noted where no answer has a text', async () => {
+    const body = {
+      choices: [{ message: { content: null }, finish_reason: 'stop' }],
+      usage: { completion_tokens: 3 },
+    }
+    const fault = (i: number): Fault | undefined => (i < 2 ? { kind: 'body', body } : undefined)
+    const server = await openAiServer({ answer: bySeed, fault })
+    const asked = endpoint(server.url, { concurrency: 1 })
+    await answersOf(asked, [request('Q'), request('R')])
+    expect(asked.notes).toEqual([expect.stringContaining('No answer of the service has a text')])
+    await answersOf(asked, [request('Q')])
+    expect(asked.notes).toEqual([])
+  })
+
   it('is given up at once where TLS cannot be spoken', async () => {
     const server = await openAiServer({ answer: bySeed })
     const error = await errorOf(endpoint(server.url.replace('http:', 'https:')))

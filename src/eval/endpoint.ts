@@ -5,10 +5,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Answer, Answerer, AnswerParams, AnswerRequest } from './answerer.js'
 import { baseUrl, keyFrom } from './endpoint-address.js'
-import { EndpointClient, type Patience, Transient } from './endpoint-client.js'
+import { Doubtful, EndpointClient, type Patience, Transient } from './endpoint-client.js'
 import { Dialect } from './endpoint-dialect.js'
 import { isPassing, Refused, saysContext } from './endpoint-failure.js'
-import { FailedReply, type Reply, readReply } from './endpoint-reply.js'
+import { FailedReply, type Reply, readReply, UselessReply } from './endpoint-reply.js'
 import { sideBySide } from './endpoint-stream.js'
 
 export interface EndpointOptions {
@@ -130,10 +130,11 @@ async function answerJob(
   room: Room,
 ): Promise<Answer[]> {
   const { prompt, seed } = requests[request]!
-  const { choices, counted } = await ask({ prompt, n, seed: (seed + first) % 2 ** 31 }, params, room)
+  const { choices, counted, empty } = await ask({ prompt, n, seed: (seed + first) % 2 ** 31 }, params, room)
   if (!counted) {
     room.dialect.note('The service reports no tokens: they are estimated, one for four characters.')
   }
+  room.dialect.counts(choices.length, empty)
   if (choices.length < n) {
     room.dialect.givesOneChoice()
     room.jobs.add({ request, first: first + choices.length, n: n - choices.length })
@@ -171,6 +172,7 @@ function read(reply: unknown): Reply {
   try {
     return readReply(reply)
   } catch (error) {
+    if (error instanceof UselessReply) throw new Doubtful(error.message)
     if (!(error instanceof FailedReply)) throw error
     if (isPassing(error.status, error.message)) throw new Transient(error.message)
     throw new Refused(error.status, error.message)

@@ -29,7 +29,7 @@ export interface Means {
   signal?: AbortSignal
   /** Samples graded, those of earlier sittings included, and all samples. */
   progress?: (done: number, total: number) => void
-  /** Called where it ends early: samples that were answered and are kept, and all samples. */
+  /** Called where it ends early and something is kept: samples that were answered and are kept, and all samples. */
   ended?: (kept: number, total: number) => void
 }
 
@@ -67,7 +67,9 @@ export async function measure(evaluation: Evaluation, means: Means): Promise<Res
       return head
     } catch (error) {
       const { settings, benchmark } = evaluation
-      means.ended?.(partial.samples.size, benchmark.problems.length * settings.protocol.samples)
+      const kept = partial.samples.size
+      if (kept > 0) means.ended?.(kept, benchmark.problems.length * settings.protocol.samples)
+      else await rm(path, { force: true })
       throw error
     } finally {
       await partial.close()

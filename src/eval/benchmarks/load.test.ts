@@ -201,8 +201,14 @@ describe('a JSONL file', () => {
         { id: 1, problem: 'a', answer: '1' },
         { id: 1, problem: 'b', answer: '1' },
       ],
-      /two problems have the id 1\.$/,
+      /row 2: the id 1 is that of \S+, row 1 as well\.$/,
     ],
+    [
+      [{ problem: 'a', answer: 'Z', choices: ['one', 'two'] }],
+      /row 1: key "answer" holds Z, which is none of 2 choices\.$/,
+    ],
+    [[{ problem: 'a', answer: 'three', choices: ['one', 'two'] }], /row 1: key "answer" holds three, which/],
+    [[{ problem: 'a', answer: '(C)', choices: ['one', 'two'] }], /row 1: key "answer" holds \(C\), which/],
   ])('is refused: %j', async (rows, message) => {
     const error = await errorOf(load(jsonl(...rows)))
     expect(error).toBeInstanceOf(DataError)

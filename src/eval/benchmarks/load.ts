@@ -1,6 +1,6 @@
 /** Reads a benchmark's problems from a data folder, the Hub, a JSONL file or the arithmetic world. */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ConfigError, DataError } from '../../core/errors.js'
 import { nearest } from '../../core/nearest.js'
@@ -134,6 +134,11 @@ async function locate({ name, file, hub }: Benchmark, options: LoadOptions): Pro
   if (data === undefined) {
     const { paths, commit } = await hubFiles(hub, options)
     return { source: repo, revision: commit, paths, names: files }
+  }
+  if (existsSync(data) && !statSync(data).isDirectory()) {
+    throw new DataError(`--data ${data} is no folder.`, {
+      hint: `Name the folder that holds ${file ?? name}; a file of your own is named in the place of ${name}.`,
+    })
   }
   if (file !== undefined && existsSync(join(data, file))) {
     return { source: file, paths: [join(data, file)], names: [file], own: true }

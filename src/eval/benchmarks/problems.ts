@@ -3,6 +3,7 @@ import { DataError } from '../../core/errors.js'
 import { randomStream } from '../../core/random.js'
 import { fill } from '../../games/chat.js'
 import type { CodeTask } from '../../grader/code/task.js'
+import { choiceLabel } from '../../grader/extract/choice.js'
 import type { Columns, Kind } from './registry.js'
 import { type Row, readRows } from './rows.js'
 
@@ -39,18 +40,22 @@ export async function readProblems(
   const { paths, columns } = reading
   const wanted = Object.values(columns).flat() as string[]
   const problems: BenchmarkProblem[] = []
-  const ids = new Set<string>()
+  const ids = new Map<string, string>()
   let rows = 0
   for (const path of paths) {
+    let ofFile = 0
     for await (const row of readRows(path, wanted)) {
-      const problem = toProblem(row, rows++, `${path}, row ${rows}`, reading)
+      const place = rows++
+      const where = `${path}, row ${++ofFile}`
+      const problem = toProblem(row, place, where, reading)
       if (problem === undefined) continue
-      if (ids.has(problem.id)) {
-        throw new DataError(`${path}: two problems have the id ${problem.id}.`, {
+      const other = ids.get(problem.id)
+      if (other !== undefined) {
+        throw new DataError(`${where}: the id ${problem.id} is that of ${other} as well.`, {
           hint: 'Give each problem an id of its own, or none of them one.',
         })
       }
-      ids.add(problem.id)
+      ids.set(problem.id, where)
       problems.push(problem)
     }
   }
@@ -78,7 +83,7 @@ function toProblem(row: Row, i: number, where: string, reading: Reading): Benchm
     ...optional('level', textOf(columns.level && row[columns.level])),
     ...optional('subject', textOf(columns.subject && row[columns.subject])),
   }
-  const choices = choicesOf(row, id, answer, reading)
+  const choices = choicesOf(row, id, answer, where, reading)
   if (choices) {
     const letters = choices.all.map((choice, place) => `${letter(place)}. ${choice}`).join('\n')
     const problem = `${question}\n\n${letters}`
@@ -95,7 +100,13 @@ function taskOf(row: Row, prompt: string, { test, entryPoint }: Columns): Pick<B
 }
 
 /** Choices that a row lists itself stay in order; those made of a right and wrong ones are shuffled. */
-function choicesOf(row: Row, id: string, answer: string, { columns, choiceSeed = 0 }: Reading) {
+function choicesOf(
+  row: Row,
+  id: string,
+  answer: string,
+  where: string,
+  { columns, choiceSeed = 0 }: Reading,
+) {
   if (columns.wrong) {
     const values = [answer, ...columns.wrong.map((column) => textOf(row[column]))]
     const order = randomStream(choiceSeed, 'choices', id).shuffle(values.map((_, place) => place))
@@ -103,7 +114,22 @@ function choicesOf(row: Row, id: string, answer: string, { columns, choiceSeed =
   }
   const { choices } = row
   if (!Array.isArray(choices) || choices.length < 2) return undefined
-  return { all: choices.map(textOf), right: answer }
+  const all = choices.map(textOf)
+  const label = /^[a-z]$/i.test(answer) ? answer.toUpperCase() : choiceLabel(answer)
+  const named = label !== undefined && label <= letter(all.length - 1)
+  if (!named && !all.some((choice) => folded(choice) === folded(answer))) {
+    throw new DataError(
+      `${where}: key "${columns.answer}" holds ${answer}, which is none of ${all.length} choices.`,
+      {
+        hint: `It has to be a letter from A to ${letter(all.length - 1)}, or a choice as "choices" spells it.`,
+      },
+    )
+  }
+  return { all, right: answer }
+}
+
+function folded(text: string): string {
+  return text.toLowerCase().replace(/\s+/g, ' ')
 }
 
 function letter(place: number): string {
