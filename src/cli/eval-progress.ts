@@ -2,9 +2,9 @@
 import type { TextStream } from './progress/lines.js'
 import { SampleProgress } from './progress/samples.js'
 
-/** Longest silence where progress is no line on a terminal, and how often it is looked at, milliseconds. */
-const SILENCE = 9_500
-const LOOK = 500
+/** Longest silence where progress is no line on a terminal, and how often it is looked at, milliseconds. What arrives in time speaks first. */
+const SILENCE = 10_000
+const LOOK = 100
 
 export class WaitingProgress {
   readonly #lines: SampleProgress
