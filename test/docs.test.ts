@@ -47,7 +47,7 @@ const scripts: Record<string, Script> = {
     `1+1=2 \\boxed{${j < Number(/Question (\d)/.exec(prompt)?.[1]) ? 'right' : 'wrong'}}`,
   challenger: (_, i) => `<problem>Question ${i} of the game?</problem>`,
   critic: (prompt, m) => {
-    const sound = [...prompt.matchAll(/^Step /gm)].map(() => m === 0)
+    const sound = [...prompt.matchAll(/^Step \d/gm)].map(() => m === 0)
     const firstError = m === 0 ? null : 1
     const scores = { logic: 9, steps: 9, answer: 9 - m }
     const critique = { sound, ...scores, correct: m === 0, firstError, feedback: 'Again.' }
