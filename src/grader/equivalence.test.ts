@@ -85,6 +85,13 @@ describe('isEquivalent', () => {
     expect(isEquivalent(prediction, gold)).toBe(false)
   })
 
+  it.each(['\\frac1.', '\\frac{1}2.', '\\frac12.', '\\frac 0.5 2'])(
+    'reads or refuses %s, and does not throw',
+    (text) => {
+      expect(typeof isEquivalent('1', text)).toBe('boolean')
+    },
+  )
+
   const numbers = fc.tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), fc.integer({ min: 0, max: 6 }))
   const spell = ([n, places]: [bigint, number]) => {
     const digits = `${n < 0n ? -n : n}`.padStart(places + 1, '0')

@@ -414,7 +414,7 @@ export abstract class Expressions extends Structures {
     this.nested--
     if (group !== undefined) return group
     const token = this.tokens[this.at]
-    if (token?.type === 'number' && token.text.length > 1 && !token.decimal && this.isFrac()) {
+    if (token?.type === 'number' && /^\d{2,}$/.test(token.text) && this.isFrac()) {
       // \frac12 is one half: the tokeniser read 12.
       const [first, rest] = [token.text[0]!, token.text.slice(1)]
       this.tokens[this.at] = { ...token, text: rest, value: { n: BigInt(rest), d: 1n } }
