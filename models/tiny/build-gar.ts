@@ -54,8 +54,8 @@ const lines = settings('')
 function judged(stream: RandomStream): ChatMessage[] {
   for (;;) {
     const share = stream.uniform()
-    const [label] = share < 0.65 ? ofChain(stream) : share < 0.8 ? ofFormula(stream) : ofStyle(stream)
-    if (label) return conversation(label, share >= 0.8)
+    const [label] = share < 0.65 ? ofChain(stream) : share < 0.9 ? ofFormula(stream) : ofStyle(stream)
+    if (label) return conversation(label, share >= 0.9)
   }
 }
 
@@ -138,7 +138,7 @@ async function verdicts(policy: Policy): Promise<string> {
 
 const phases: Phase[] = [
   phase('writer', 300, 1e-3, 128, written),
-  { ...phase('discriminator', 600, 2e-3, 256, judged), measure: verdicts },
+  { ...phase('discriminator', 900, 2e-3, 256, judged), measure: verdicts },
 ]
 
 const asked = process.argv.slice(2)

@@ -68,6 +68,7 @@ describe('plantError', () => {
     )
     expect(texts).toContain('8-3+8=4+8')
     expect(texts).toContain('7-3=4+7')
+    expect(texts).toContain('7-3=4')
     expect(texts).toContain('7-3+7=4+8')
     expect(texts.every((text) => !text.includes('--'))).toBe(true)
   })

@@ -30,8 +30,8 @@ export function equations(text: string): Equation[] {
 }
 
 /**
- * Plants one error behind the first `from` characters: a number is off by one in one of its digits, at one place or
- * wherever it stands in the equation, or a term is left out. Undefined where no equation of numbers reaches there.
+ * Plants one error behind the first `from` characters: a number is off by one in one of its digits, or a term is left
+ * out, at one place or wherever it stands in the equation, so that it may still hold and only be another one. Undefined where no equation of numbers reaches there.
  */
 export function plantError(text: string, stream: RandomStream, from = 0): Planted | undefined {
   const open = equations(text).filter(({ end }) => /\d/.test(text.slice(from, end)))
@@ -62,15 +62,17 @@ function upToDifference(text: string, other: string): string {
 
 /** The text, which holds a number, with one error in it. */
 function spoil(text: string, stream: RandomStream): string {
+  const everywhere = stream.int(2) === 0
   const terms = [...text.matchAll(/[-+*/×·] ?\d+/g)]
-  const way = stream.int(4)
-  if (way === 0 && terms.length > 0) {
+  if (stream.int(3) === 0 && terms.length > 0) {
     const { 0: term, index } = stream.pick(terms)
-    return text.slice(0, index) + text.slice(index + term.length)
+    return everywhere
+      ? text.replace(/[-+*/×·] ?\d+/g, (other) => (other === term ? '' : other))
+      : text.slice(0, index) + text.slice(index + term.length)
   }
   const { 0: number, index } = stream.pick([...text.matchAll(/\d+/g)])
   const wrong = offByOne(number, stream)
-  return way === 1
+  return everywhere
     ? text.replace(/\d+/g, (other) => (other === number ? wrong : other))
     : text.slice(0, index) + wrong + text.slice(index + number.length)
 }
