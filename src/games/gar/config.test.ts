@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { loadRecipe } from '../../runs/recipe.js'
+import { loadGame } from '../index.js'
 import { config, variants } from './config.js'
 
 const fault = (settings: object) => {
@@ -39,4 +41,14 @@ describe('settings', () => {
   ])('%j is refused where it is wrong', (settings, path) => {
     expect(fault(settings)?.path).toEqual(path)
   })
+})
+
+describe('gar-tiny', () => {
+  it.each(['full', 'grpo', 'raw_critic', 'fixed', 'alignment_only', 'discrimination_only'] as const)(
+    'is %s by that one setting',
+    async (variant) => {
+      const { recipe } = await loadRecipe('gar-tiny', { loadGame, set: [`settings.variant=${variant}`] })
+      expect(recipe.settings).toMatchObject({ variant, ...variants[variant] })
+    },
+  )
 })
