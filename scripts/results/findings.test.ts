@@ -51,6 +51,7 @@ describe('changeInWords', () => {
 
   it('claims nothing of one seed', () => {
     expect(changeInWords(lone.sampled)).toBe('rises by 30.0 points with its one seed')
+    expect(changeInWords(result(row('still'), [[50, 50]]).greedy)).toBe('is the same with its one seed')
   })
 })
 

@@ -7,7 +7,11 @@ import { accuracies, type Change, type Result } from './summary.js'
 export function changeInWords({ gain }: Change): string {
   const { mean, half, values } = gain
   const amount = points(Math.abs(mean))
-  if (values.length < 2) return `${rises(mean)} by ${amount} points with its one seed`
+  if (values.length < 2) {
+    return mean === 0
+      ? 'is the same with its one seed'
+      : `${rises(mean)} by ${amount} points with its one seed`
+  }
   if (Math.abs(mean) > half) return `${mean > 0 ? 'gains' : 'loses'} ${amount} points (± ${points(gain.sd)})`
   if (agree(gain)) {
     const sizes = values.map(Math.abs)

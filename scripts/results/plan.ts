@@ -165,7 +165,8 @@ critic are read at three times the budget as well. Held-out problems are those o
     {
       name: 'solver-critic-no-key',
       label: 'solver-critic, no key, 3 ×',
-      recipe: 'solver-critic-majority-tiny',
+      recipe: 'solver-critic-tiny',
+      set: ['settings.labels=majority', 'anchors.world=arithmetic'],
       rounds: 1000,
       minutes: 5,
       labels: 'none',

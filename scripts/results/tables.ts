@@ -48,8 +48,9 @@ export function accuracyTable({ results }: ComparisonResults): string {
 /** What the intervals of a table are over. */
 export function tableSize({ results }: ComparisonResults): string {
   const outcomes = results.flatMap((result) => result.outcomes)
-  const seeds = [...new Set(results.map((result) => result.outcomes.length))].sort().join(' or ')
-  return `Accuracy in per cent: ${outcomes[0]!.before.sampled.length} held-out problems, ${seeds} seeds.`
+  const counts = [...new Set(results.map((result) => result.outcomes.length))].sort()
+  const seeds = counts.at(-1) === 1 ? '1 seed' : `${counts.join(' or ')} seeds`
+  return `Accuracy in per cent: ${outcomes[0]!.before.sampled.length} held-out problems, ${seeds}.`
 }
 
 function labelCell(outcomes: readonly Outcome[]): string {
