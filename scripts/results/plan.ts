@@ -256,7 +256,6 @@ critic are read at three times the budget as well. Held-out problems are those o
   ],
 }
 
-/** The recipe names every weight, so a variant's own must be named as well. */
 const gar = { recipe: 'gar-tiny', rounds: 40, labels: 'an answer key' } as const
 
 const ladder: Comparison = {
@@ -272,7 +271,7 @@ starter model has ever seen, so that a right answer is rarer.`,
     {
       name: 'gar-grpo',
       label: 'GRPO',
-      set: ['settings.variant=grpo', 'settings.lambda2=0'],
+      set: ['settings.variant=grpo'],
       minutes: 0.7,
       about: 'paid for right answers alone',
       ...gar,
@@ -280,9 +279,9 @@ starter model has ever seen, so that a right answer is rarer.`,
     {
       name: 'gar-raw-critic',
       label: '+ raw critic, fixed',
-      set: ['settings.variant=raw_critic', `roles.discriminator.model=models/tiny`],
+      set: ['settings.variant=raw_critic', `roles.discriminator.model=${unspoiled}`],
       minutes: 1,
-      about: 'the starter model, which was never taught to judge, judges whole solutions',
+      about: 'a model that was never taught to judge grades whole solutions',
       ...gar,
     },
     {
@@ -296,7 +295,7 @@ starter model has ever seen, so that a right answer is rarer.`,
     {
       name: 'gar-alignment',
       label: '+ R^a only',
-      set: ['settings.variant=alignment_only', 'settings.lambda3=0'],
+      set: ['settings.variant=alignment_only'],
       minutes: 3.7,
       about: 'the discriminator learns to agree with the answer',
       ...gar,
@@ -304,7 +303,7 @@ starter model has ever seen, so that a right answer is rarer.`,
     {
       name: 'gar-discrimination',
       label: '+ R^d only',
-      set: ['settings.variant=discrimination_only', 'settings.lambda4=0'],
+      set: ['settings.variant=discrimination_only'],
       minutes: 3.7,
       about: 'the discriminator learns to tell generated steps from worked ones',
       ...gar,
@@ -322,7 +321,7 @@ starter model has ever seen, so that a right answer is rarer.`,
     {
       name: 'gar-grpo-long',
       label: 'GRPO, more rounds',
-      set: ['settings.variant=grpo', 'settings.lambda2=0'],
+      set: ['settings.variant=grpo'],
       minutes: 5,
       about: 'plain GRPO with about the compute of GAR',
       ...gar,
