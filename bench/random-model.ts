@@ -13,9 +13,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { ConfigError, DataError, messageOf, SparringError } from '../src/core/errors.js'
-import { readModelConfig } from '../src/engine/local/hf/config.js'
-import { modelParameters } from '../src/engine/local/hf/parameters.js'
-import { writeSafetensors } from '../src/engine/local/hf/safetensors.js'
+import { readModelConfig } from '../src/engine/hf/config.js'
+import { modelParameters } from '../src/engine/hf/parameters.js'
+import { writeSafetensors } from '../src/engine/hf/safetensors.js'
 
 export const qwen05 = {
   architectures: ['Qwen2ForCausalLM'],

@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChatMessage, Engine, Policy } from '../../src/engine/engine.js'
-import { readModelConfig } from '../../src/engine/local/hf/config.js'
-import { modelParameters } from '../../src/engine/local/hf/parameters.js'
-import { openSafetensors, writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
+import { readModelConfig } from '../../src/engine/hf/config.js'
+import { modelParameters } from '../../src/engine/hf/parameters.js'
+import { openSafetensors, writeSafetensors } from '../../src/engine/hf/safetensors.js'
 import { encodeConversation, exampleDatum, trainedTokens } from '../../src/games/sft/examples.js'
 import { buildTokenizer } from '../../src/worlds/arithmetic/tokenizer.js'
 

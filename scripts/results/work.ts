@@ -1,8 +1,8 @@
 /** What rounds cost: token passes, counted from the rollouts that a run wrote. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readModelConfig } from '../../src/engine/local/hf/config.js'
-import { loadTokenizer } from '../../src/engine/local/hf/tokenizer.js'
+import { readModelConfig } from '../../src/engine/hf/config.js'
+import { loadTokenizer } from '../../src/engine/hf/tokenizer.js'
 import type { RolloutRecord } from '../../src/games/game.js'
 import { folderName } from '../../src/runs/checkpoint.js'
 import { type LoadedRecipe, resolvePath } from '../../src/runs/recipe.js'

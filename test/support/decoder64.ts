@@ -1,6 +1,6 @@
 /** A decoder layer in float64, one sequence after another and one head after another: no packing, no padding. */
 import type { LoraSpec } from '../../src/engine/engine.js'
-import type { ModelConfig } from '../../src/engine/local/hf/config.js'
+import type { ModelConfig } from '../../src/engine/hf/config.js'
 import {
   type Array64,
   add,

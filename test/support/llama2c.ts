@@ -4,7 +4,7 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TensorToWrite, writeSafetensors } from '../../src/engine/local/hf/safetensors.js'
+import { type TensorToWrite, writeSafetensors } from '../../src/engine/hf/safetensors.js'
 
 interface Sizes {
   dim: number

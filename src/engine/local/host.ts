@@ -13,12 +13,12 @@ import type {
   SampleParams,
   SampleRequest,
 } from '../engine.js'
+import { type ModelConfig, readModelConfig } from '../hf/config.js'
+import { loraTargets } from '../hf/lora.js'
+import { checkParameters } from '../hf/parameters.js'
+import { openSafetensors } from '../hf/safetensors.js'
+import { loadTokenizer } from '../hf/tokenizer.js'
 import { SharedBases } from './bases.js'
-import { type ModelConfig, readModelConfig } from './hf/config.js'
-import { loraTargets } from './hf/lora.js'
-import { checkParameters } from './hf/parameters.js'
-import { openSafetensors } from './hf/safetensors.js'
-import { loadTokenizer } from './hf/tokenizer.js'
 import { decodingProgram } from './model/decoding.js'
 import { Model } from './model/model.js'
 import { type Differentiated, trainingHead, trainingLayer } from './model/training.js'

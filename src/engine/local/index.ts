@@ -2,9 +2,9 @@
 import { availableParallelism } from 'node:os'
 import { ConfigError } from '../../core/errors.js'
 import type { Engine, EngineCapabilities, MemoryPlan, PolicySpec } from '../engine.js'
+import { readModelConfig } from '../hf/config.js'
+import { loadTokenizer } from '../hf/tokenizer.js'
 import { Client } from './client.js'
-import { readModelConfig } from './hf/config.js'
-import { loadTokenizer } from './hf/tokenizer.js'
 import type { HostOptions, OpenedPolicy } from './host.js'
 import { LocalPolicy } from './policy.js'
 

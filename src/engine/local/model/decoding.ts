@@ -4,10 +4,10 @@
  * S > 1 with empty caches reads prompts of equal length.
  */
 import type { LoraSpec } from '../../engine.js'
+import type { ModelConfig } from '../../hf/config.js'
 import { extract, Graph, type Shape, type Value } from '../graph/graph.js'
 import { linear, rmsNorm } from '../graph/ops.js'
 import { CompiledProgram } from '../graph/program.js'
-import type { ModelConfig } from '../hf/config.js'
 import { decoderLayer, LayerWeights, rotaryInputs } from './layer.js'
 
 export const pastKey = (layer: number) => `past.${layer}.key`

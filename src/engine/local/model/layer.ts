@@ -3,6 +3,7 @@
  * inputs, so one compiled layer serves them all and a weight update costs nothing.
  */
 import type { LoraSpec } from '../../engine.js'
+import type { ModelConfig } from '../../hf/config.js'
 import type { Dim, Graph, Shape, Value } from '../graph/graph.js'
 import {
   add,
@@ -15,7 +16,6 @@ import {
   scale,
   swiglu,
 } from '../graph/ops.js'
-import type { ModelConfig } from '../hf/config.js'
 
 /** Linear layers of a decoder layer, by the name that LoRA targets use: [path, inputs, outputs, has a bias]. */
 export function linearLayers(config: ModelConfig): Map<string, LinearShape> {

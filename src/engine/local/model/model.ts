@@ -1,5 +1,5 @@
 import type { LoraSpec } from '../../engine.js'
-import type { ModelConfig } from '../hf/config.js'
+import type { ModelConfig } from '../../hf/config.js'
 import type { Tensor } from '../ort/tensor.js'
 import { gradientIn, gradientOut } from './training.js'
 import { type Parameter, type Parameters, RotaryCache } from './weights.js'

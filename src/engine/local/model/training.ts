@@ -4,10 +4,10 @@
  * a matter of choice: everything the backward pass reads, or (recompute) only the layer's input.
  */
 import type { LoraSpec } from '../../engine.js'
+import type { ModelConfig } from '../../hf/config.js'
 import { extract, Graph, gradients, keptValues, type Value } from '../graph/graph.js'
 import { attention, moveRows, reshape, rmsNorm, targetLogprobs } from '../graph/ops.js'
 import { CompiledProgram } from '../graph/program.js'
-import type { ModelConfig } from '../hf/config.js'
 import { decoderLayer, LayerWeights, rotaryInputs } from './layer.js'
 
 /** Forward and backward of one part of the model, with the values kept between them. */

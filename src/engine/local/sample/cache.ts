@@ -1,6 +1,6 @@
 /** Key-value caches: for each layer keys and values of `rows` sequences of up to `capacity` tokens. */
 
-import type { ModelConfig } from '../hf/config.js'
+import type { ModelConfig } from '../../hf/config.js'
 import { allocate } from '../ort/tensor.js'
 
 type Shape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>

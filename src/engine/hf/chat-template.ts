@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Template } from '@huggingface/jinja'
-import { DataError, messageOf } from '../../../core/errors.js'
-import type { ChatMessage } from '../../engine.js'
+import { DataError, messageOf } from '../../core/errors.js'
+import type { ChatMessage } from '../engine.js'
 import { isObject, type JsonObject, readText } from './files.js'
 
 export type RenderChat = (messages: ChatMessage[], generationPrompt: boolean) => string

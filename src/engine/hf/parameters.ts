@@ -1,4 +1,4 @@
-import { DataError } from '../../../core/errors.js'
+import { DataError } from '../../core/errors.js'
 import type { ModelConfig } from './config.js'
 import type { TensorFile } from './safetensors.js'
 

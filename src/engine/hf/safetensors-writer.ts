@@ -1,7 +1,7 @@
 /** Writes weights one tensor at a time: large models in shards, every file whole or not at all. */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InvariantError } from '../../../core/errors.js'
+import { InvariantError } from '../../core/errors.js'
 import { asWriteError, type StagedFile, stageFile, syncFolder, type Write } from './files.js'
 import { narrowBF16 } from './half.js'
 import { buildHeader, elementCount } from './safetensors-header.js'

@@ -1,4 +1,4 @@
-import { DataError } from '../../../core/errors.js'
+import { DataError } from '../../core/errors.js'
 import { isObject, type JsonObject } from './files.js'
 
 /**

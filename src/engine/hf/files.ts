@@ -1,7 +1,7 @@
 /** What every reader and writer of model folders shares: JSON objects read with checks, files written whole or not at all. */
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { CheckpointError, DataError, messageOf, SparringError } from '../../../core/errors.js'
+import { CheckpointError, DataError, messageOf, SparringError } from '../../core/errors.js'
 
 export type JsonObject = Record<string, unknown>
 

@@ -3,7 +3,7 @@
  * `{name: {dtype, shape, data_offsets: [begin, end]}}`, then the tensors' bytes, to which the offsets refer.
  */
 import type { FileHandle } from 'node:fs/promises'
-import { DataError } from '../../../core/errors.js'
+import { DataError } from '../../core/errors.js'
 import { isObject, readFully } from './files.js'
 
 /** Bytes an element takes, for the types of which the format's data can be checked. */

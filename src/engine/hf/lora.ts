@@ -1,8 +1,8 @@
 /** LoRA adapters as PEFT writes them: adapter_config.json and adapter_model.safetensors. */
 import { join } from 'node:path'
-import { ConfigError, DataError } from '../../../core/errors.js'
-import { nearest } from '../../../core/nearest.js'
-import type { LoraSpec } from '../../engine.js'
+import { ConfigError, DataError } from '../../core/errors.js'
+import { nearest } from '../../core/nearest.js'
+import type { LoraSpec } from '../engine.js'
 import type { ModelConfig } from './config.js'
 import { Fields } from './fields.js'
 import { readJson, writeFileWhole } from './files.js'

@@ -1,7 +1,7 @@
 /** config.json and generation_config.json of a model folder, read into what the engine needs to know. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DataError } from '../../../core/errors.js'
+import { DataError } from '../../core/errors.js'
 import { Fields } from './fields.js'
 import { type JsonObject, readJson } from './files.js'
 

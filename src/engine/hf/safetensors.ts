@@ -5,7 +5,7 @@
  */
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DataError, InvariantError, messageOf, SparringError } from '../../../core/errors.js'
+import { DataError, InvariantError, messageOf, SparringError } from '../../core/errors.js'
 import { errorCode, isObject, readFully, readJson } from './files.js'
 import { widenBF16, widenF16 } from './half.js'
 import { damaged, elementCount, readHeader, type TensorEntry } from './safetensors-header.js'

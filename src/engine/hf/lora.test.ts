@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../../../../test/support/folders.js'
-import { ConfigError, DataError } from '../../../core/errors.js'
-import { projectRoot } from '../../../core/paths.js'
+import { temporaryFolder } from '../../../test/support/folders.js'
+import { ConfigError, DataError } from '../../core/errors.js'
+import { projectRoot } from '../../core/paths.js'
 import { readModelConfig } from './config.js'
 import { isAdapter, loraPairs, loraTargets, openAdapter, readAdapterConfig, writeAdapter } from './lora.js'
 

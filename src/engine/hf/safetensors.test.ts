@@ -10,9 +10,9 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../../../../test/support/folders.js'
-import { readSafetensors } from '../../../../test/support/safetensors.js'
-import { CheckpointError, DataError, InvariantError } from '../../../core/errors.js'
+import { temporaryFolder } from '../../../test/support/folders.js'
+import { readSafetensors } from '../../../test/support/safetensors.js'
+import { CheckpointError, DataError, InvariantError } from '../../core/errors.js'
 import { openSafetensors, type TensorToWrite, writeSafetensors } from './safetensors.js'
 
 const some: TensorToWrite[] = [
