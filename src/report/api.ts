@@ -372,6 +372,8 @@ export interface Match {
   label: { text: string; from: 'author' | 'majority' | 'known' } | null
   /** True answer where the run's world knows it; it touches no reward. */
   truth: string | null
+  /** GAR: a worked solution of the problem. */
+  solution: string | null
   birth: Birth | null
   checks: Check[]
   /** Pass rate, or the majority's share, with the band it must lie in. */
