@@ -1,36 +1,41 @@
-/** sparring export: a role's newest checkpoint as a folder that other tools load. */
-import { readdir } from 'node:fs/promises'
-import { ConfigError } from '../core/errors.js'
+/** sparring export: a role's weights at a checkpoint, as a folder that other tools load. */
+import { existsSync } from 'node:fs'
+import { type ExportForm, exportWeights, requireWeights } from '../engine/hf/export.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
-import { findInRun, openModel } from './model.js'
+import { findInRun } from './model.js'
 
 export interface ExportFlags {
-  out: string
+  to: string
   role?: string
+  form?: ExportForm
+  dtype: 'f32' | 'bf16'
+  force?: boolean
   json?: boolean
 }
 
-export async function exportRole(
-  run: string,
-  { out, role, json }: ExportFlags,
-  parts: Parts = realParts,
-): Promise<void> {
-  const held = await readdir(out).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return []
-    throw new ConfigError(`${out} cannot be written as a folder: ${cause.message}.`, {
-      hint: 'Name a new folder with --out.',
-      cause,
-    })
-  })
-  if (held.length > 0)
-    throw new ConfigError(`${out} is not empty.`, { hint: 'Name a new folder with --out.' })
-  const { folder } = await findInRun(run, role, parts)
-  const model = await openModel({ model: folder }, parts)
-  try {
-    await model.policy.save(out, { optimizer: false })
-  } finally {
-    await model.close()
+export async function exportRole(named: string, flags: ExportFlags, parts: Parts = realParts): Promise<void> {
+  const { to, role, form, force, json } = flags
+  const { run, round } = splitRound(named)
+  const { folder } = await findInRun(run, role, parts, round)
+  await requireWeights(folder)
+  const dtype = flags.dtype === 'bf16' ? 'BF16' : 'F32'
+  const exported = await exportWeights(folder, to, { form, dtype, force })
+  if (json) {
+    const done = { event: 'done', checkpoint: folder, to, dtype: flags.dtype, ...exported }
+    process.stdout.write(`${JSON.stringify(done)}\n`)
+    return
   }
-  if (json) process.stdout.write(`${JSON.stringify({ event: 'done', checkpoint: folder, out })}\n`)
-  else process.stdout.write(`${folder} -> ${out}\n`)
+  const what = {
+    folder: 'full weights',
+    merged: `merged with ${exported.base}`,
+    peft: `adapter of ${exported.base}`,
+  }[exported.form]
+  process.stdout.write(`${folder} -> ${to} (${what}, ${flags.dtype})\n`)
+}
+
+/** RUN or RUN@N; a folder whose own name ends so is taken by that name. */
+function splitRound(named: string): { run: string; round?: number } {
+  const [, run, round] = /^(.+)@(\d+)$/.exec(named) ?? []
+  if (run === undefined || existsSync(named)) return { run: named }
+  return { run, round: Number(round) }
 }

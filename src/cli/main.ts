@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The command line: what there is to type. Each command's work is in a file of its own, loaded when it is asked for. */
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { reportFailure } from './failure.js'
 import { packageVersion } from './version.js'
 
@@ -142,11 +142,28 @@ probe
   .option('--json', 'print events as JSON, one a line')
   .action(async (models, options) => (await import('./probe-entropy.js')).probeEntropies(models, options))
 
+command('pull')
+  .description('fetch a model of the Hugging Face Hub, or what of it is not there yet')
+  .argument('<model>', 'its name, such as Qwen/Qwen3-0.6B')
+  .option('--revision <name>', 'branch, tag or commit (default: main)', name)
+  .option('--to <folder>', "folder for the files (default: the cache of Hugging Face's tools)", path)
+  .option('--no-weights', 'configuration and tokenizer only, which is what a model of a service needs here')
+  .option('--offline', 'only find it in the cache (also HF_HUB_OFFLINE=1)')
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (model, options) => (await import('./pull.js')).pull(model, options))
+
 command('export')
-  .description("write a role's newest checkpoint as a Hugging Face folder, or as a PEFT adapter")
-  .argument('<run>', 'folder of the run')
-  .requiredOption('--out <folder>', 'folder to write, new or empty', path)
+  .description("write a role's weights as a model folder or an adapter that other tools load")
+  .argument('<run>', 'folder of the run, its newest checkpoint; FOLDER@N is the one after N rounds')
+  .requiredOption('--out, --to <folder>', 'folder to write', path)
   .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
+  .addOption(
+    new Option('--form <form>', 'folder: full weights; peft: an adapter; merged: an adapter in its model')
+      .choices(['folder', 'merged', 'peft'])
+      .default(undefined, 'folder or peft, as it was trained'),
+  )
+  .addOption(new Option('--dtype <type>', 'numbers to store').choices(['f32', 'bf16']).default('f32'))
+  .option('--force', 'replace what the folder holds of a model or an adapter')
   .option('--json', 'print events as JSON, one a line')
   .action(async (run, options) => (await import('./export.js')).exportRole(run, options))
 
@@ -176,6 +193,11 @@ function wholeNumbers(text: string): number[] {
 function path(text: string): string {
   if (text !== '') return text
   throw new InvalidArgumentError('It must be the path of a file or folder.')
+}
+
+function name(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must be a name.')
 }
 
 function decimal(text: string): number {

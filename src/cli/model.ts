@@ -64,14 +64,15 @@ export function isRun(folder: string): boolean {
   return existsSync(join(folder, 'checkpoints')) && existsSync(join(folder, 'config.json'))
 }
 
-/** The newest checkpoint of a role of a run, and how the run's game puts problems. */
+/** A role of a run at its newest checkpoint, or at the one after `round` rounds, and how the run's game puts problems. */
 export async function findInRun(
   run: string,
   role: string | undefined,
   parts: Parts = realParts,
+  round?: number,
 ): Promise<FoundModel> {
   const loaded = await loadRun(run, parts)
-  const folder = join(await newestCheckpoint(run), playerOf(loaded, chooseRole(loaded, role)))
+  const folder = join(await checkpointOf(run, round), playerOf(loaded, chooseRole(loaded, role)))
   return { folder, prompt: gamePrompt(loaded) }
 }
 
@@ -114,9 +115,15 @@ function chooseRole({ recipe, game }: LoadedRecipe, role: string | undefined): s
   })
 }
 
-async function newestCheckpoint(run: string): Promise<string> {
-  const newest = (await wholeCheckpoints(join(run, 'checkpoints'))).at(-1)
-  if (newest !== undefined) return join(run, 'checkpoints', newest)
+async function checkpointOf(run: string, round: number | undefined): Promise<string> {
+  const names = await wholeCheckpoints(join(run, 'checkpoints'))
+  const found = round === undefined ? names.at(-1) : names.find((name) => Number(name) === round)
+  if (found !== undefined) return join(run, 'checkpoints', found)
+  if (names.length > 0) {
+    throw new ConfigError(`${run} has no checkpoint after ${round} rounds.`, {
+      hint: `It has those after ${names.map(Number).join(', ')}: checkpoint.keep says how many are kept.`,
+    })
+  }
   throw new CheckpointError(`${run} has no checkpoint yet.`, {
     hint: 'Wait for its first, or go on with it: --resume.',
   })

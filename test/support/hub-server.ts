@@ -1,6 +1,7 @@
 /**
  * A server that answers as the Hugging Face Hub answers its own client: what a revision stands for, what a path holds,
- * and files in parts, large ones (Git LFS) from another address, with permission where a data set is gated.
+ * which files there are, and files in parts, large ones (Git LFS) from another address, with permission where a repository
+ * is private or gated.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,12 +11,22 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
 export interface HubRepo {
+  /** @default 'dataset' */
+  kind?: 'dataset' | 'model'
   commit: string
   files: Record<string, Buffer | string>
-  /** Token that the data set asks for. */
+  /** Token that the repository asks for. */
   token?: string
+  /** Everybody may see what there is, but content needs the token. */
+  gated?: boolean
   /** Files that are sent with a byte changed. */
   damaged?: string[]
+  /** Bytes after which the connections that carry large files break, in turn. */
+  breaks?: number[]
+  /** Bytes that a file is said to have, by path. */
+  claims?: Record<string, number>
+  /** The answer to a request for the rest of a file is the whole of it. */
+  wholeOnly?: boolean
 }
 
 export interface HubServer {
@@ -53,10 +64,11 @@ export async function hubServer(repos: Record<string, HubRepo>): Promise<HubServ
 }
 
 const routes = {
-  info: /^\/api\/datasets\/([^/]+\/[^/]+)\/revision\/([^/]+)$/,
-  paths: /^\/api\/datasets\/([^/]+\/[^/]+)\/paths-info\/([^/]+)$/,
-  resolve: /^\/datasets\/([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/,
-  store: /^\/store\/([^/]+\/[^/]+)\/(.+)$/,
+  info: /^\/api\/(dataset|model)s\/([^/]+\/[^/]+)\/revision\/([^/]+)$/,
+  tree: /^\/api\/(dataset|model)s\/([^/]+\/[^/]+)\/tree\/([^/]+)$/,
+  paths: /^\/api\/(dataset|model)s\/([^/]+\/[^/]+)\/paths-info\/([^/]+)$/,
+  store: /^\/(store)\/([^/]+\/[^/]+)\/([^/]+)\/(.+)$/,
+  resolve: /^\/(?:(dataset)s\/)?([^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/,
 }
 
 async function answer({ repos }: HubServer, request: IncomingMessage, response: ServerResponse) {
@@ -64,57 +76,55 @@ async function answer({ repos }: HubServer, request: IncomingMessage, response: 
   const [route, match] = Object.entries(routes)
     .map(([name, pattern]) => [name, pattern.exec(pathname)] as const)
     .find(([, found]) => found) ?? ['none', null]
-  const [, name = '', revision = '', file = ''] = match ?? []
+  const [, kind = 'model', name = '', revision = '', file = ''] = match ?? []
   const repo = repos[name]
+  if (route === 'store') return send(request, response, repo!, file)
   const allowed = repo?.token === undefined || request.headers.authorization === `Bearer ${repo.token}`
-  if (route === 'store')
-    return sendPart(request, response, content(repo!, revision), damaged(repo!, revision))
-  if (!repo || !allowed) return reply(response, 401, { error: 'Invalid credentials in Authorization header' })
+  if (!repo || (repo.kind ?? 'dataset') !== kind || (!allowed && !repo.gated)) {
+    const error = { error: 'Invalid credentials in Authorization header' }
+    return reply(response, 401, error, { 'X-Error-Code': 'RepoNotFound' })
+  }
   if (!['main', 'refs/convert/parquet', repo.commit].includes(decodeURIComponent(revision))) {
-    return reply(
-      response,
-      404,
-      { error: `Invalid rev id: ${revision}` },
-      { 'X-Error-Code': 'RevisionNotFound' },
-    )
+    const error = { error: `Invalid rev id: ${revision}` }
+    return reply(response, 404, error, { 'X-Error-Code': 'RevisionNotFound' })
   }
   if (route === 'info') {
     const sha = searchParams.getAll('expand').includes('sha') ? { sha: repo.commit } : {}
-    return reply(response, 200, {
-      _id: 'x',
-      id: name,
-      private: false,
-      gated: false,
-      likes: 0,
-      downloads: 0,
-      ...sha,
-    })
+    const info = { _id: 'x', id: name, private: false, gated: false, likes: 0, downloads: 0 }
+    return reply(response, 200, { ...info, ...sha })
+  }
+  if (route === 'tree') {
+    const files = Object.keys(repo.files).filter((path) => !path.includes('/'))
+    const folder = { type: 'directory', path: 'original', oid: repo.commit, size: 0 }
+    return reply(response, 200, [folder, ...files.map((path) => describe(repo, path))])
   }
   if (route === 'paths') {
     const { paths } = JSON.parse(await text(request)) as { paths: string[] }
+    const found = paths.filter((path) => path in repo.files)
     return reply(
       response,
       200,
-      paths.flatMap((path) => (path in repo.files ? [describe(repo, path)] : [])),
+      found.map((path) => describe(repo, path)),
     )
   }
+  if (!allowed) return reply(response, 403, 'Access is restricted', { 'X-Error-Code': 'GatedRepo' })
   const path = decodeURIComponent(file)
   if (!(path in repo.files)) {
     return reply(response, 404, 'Entry not found', { 'X-Error-Code': 'EntryNotFound' })
   }
-  if (!isLarge(path)) return sendPart(request, response, content(repo, path), damaged(repo, path))
+  if (!isLarge(path)) return send(request, response, repo, file)
   const { oid, size } = describe(repo, path).lfs!
   response.writeHead(302, {
-    Location: `/store/${name}/${file}`,
+    Location: `/store/${name}/${revision}/${file}`,
     'X-Linked-Size': size,
     'X-Linked-ETag': `"${oid}"`,
   })
   response.end()
 }
 
-/** On the Hub, Parquet files lie in Git LFS. */
+/** On the Hub, these lie in Git LFS. */
 function isLarge(path: string): boolean {
-  return path.endsWith('.parquet')
+  return /\.(parquet|safetensors)$/.test(path)
 }
 
 function describe(repo: HubRepo, path: string) {
@@ -122,30 +132,28 @@ function describe(repo: HubRepo, path: string) {
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const blob = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
   const lfs = isLarge(path) ? { lfs: { oid: sha256, size: bytes.length, pointerSize: 133 } } : {}
-  return { type: 'file', path, oid: blob, size: bytes.length, ...lfs }
+  return { type: 'file', path, oid: blob, size: repo.claims?.[path] ?? bytes.length, ...lfs }
 }
 
 function content(repo: HubRepo, path: string): Buffer {
-  return Buffer.from(repo.files[decodeURIComponent(path)]!)
+  return Buffer.from(repo.files[path]!)
 }
 
-function damaged(repo: HubRepo, path: string): boolean {
-  return repo.damaged?.includes(decodeURIComponent(path)) ?? false
-}
-
-function sendPart(request: IncomingMessage, response: ServerResponse, bytes: Buffer, broken: boolean): void {
-  const sent = Buffer.from(bytes)
-  if (broken) sent[sent.length - 1]! ^= 1
-  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
+function send(request: IncomingMessage, response: ServerResponse, repo: HubRepo, file: string): void {
+  const path = decodeURIComponent(file)
+  const sent = content(repo, path)
+  if (repo.damaged?.includes(path)) sent[sent.length - 1]! ^= 1
+  const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? []
   const tag = { ETag: '"tag"' }
-  if (from === undefined) {
-    response.writeHead(200, { ...tag, 'Content-Length': sent.length })
-    response.end(sent)
-    return
-  }
-  const end = Math.min(Number(to), sent.length - 1)
-  response.writeHead(206, { ...tag, 'Content-Range': `bytes ${from}-${end}/${sent.length}` })
-  response.end(sent.subarray(Number(from), end + 1))
+  const rest = from !== undefined && !(repo.wholeOnly && Number(from) > 0)
+  const start = rest ? Number(from) : 0
+  const end = rest && to ? Math.min(Number(to), sent.length - 1) : sent.length - 1
+  const part = sent.subarray(start, end + 1)
+  const range = rest ? { 'Content-Range': `bytes ${start}-${end}/${sent.length}` } : {}
+  response.writeHead(rest ? 206 : 200, { ...tag, ...range, 'Content-Length': part.length })
+  const breaks = isLarge(path) && part.length > 1 ? repo.breaks?.shift() : undefined
+  if (breaks === undefined) response.end(part)
+  else response.write(part.subarray(0, breaks), () => setTimeout(() => response.destroy(), 20))
 }
 
 function reply(

@@ -1,7 +1,9 @@
 /** LoRA adapters as PEFT writes them: adapter_config.json and adapter_model.safetensors. */
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { ConfigError, DataError } from '../../core/errors.js'
 import { nearest } from '../../core/nearest.js'
+import { pulledModel } from '../../hub/models.js'
 import type { LoraSpec } from '../engine.js'
 import type { ModelConfig } from './config.js'
 import { Fields } from './fields.js'
@@ -47,21 +49,31 @@ export interface Adapter {
   spec: LoraSpec
   /** Folder or name of the model that is adapted, as written in the adapter; empty where it is not said. */
   baseModel: string
+  /** Commit of that model, where it is one of the Hub. */
+  revision?: string
   /** Holds every tensor of `loraPairs` in its shape. The caller closes it. */
   tensors: TensorFile
 }
 
+type AdapterConfig = Omit<Adapter, 'tensors'>
+
 /** Writes an adapter that PEFT loads; `tensors` are those of `loraPairs`. Throws CheckpointError. */
 export async function writeAdapter(
   folder: string,
-  { spec, baseModel }: Pick<Adapter, 'spec' | 'baseModel'>,
+  { spec, baseModel, revision }: AdapterConfig,
   tensors: Iterable<TensorToWrite>,
+  dtype: 'F32' | 'BF16' = 'F32',
 ): Promise<void> {
-  await writeSafetensors(folder, tensors, { base: 'adapter_model', maxShardBytes: Number.POSITIVE_INFINITY })
+  await writeSafetensors(folder, tensors, {
+    base: 'adapter_model',
+    maxShardBytes: Number.POSITIVE_INFINITY,
+    dtype,
+  })
   const config = {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
     base_model_name_or_path: baseModel,
+    ...(revision !== undefined && { revision }),
     r: spec.rank,
     lora_alpha: spec.alpha,
     target_modules: spec.targets,
@@ -80,7 +92,7 @@ export async function isAdapter(folder: string): Promise<boolean> {
 }
 
 /** What adapter_config.json says. Throws DataError for kinds of adapter that the engine does not compute. */
-export async function readAdapterConfig(folder: string): Promise<Pick<Adapter, 'spec' | 'baseModel'>> {
+export async function readAdapterConfig(folder: string): Promise<AdapterConfig> {
   const path = join(folder, 'adapter_config.json')
   const raw = await readJson(path)
   if (raw === undefined) {
@@ -115,7 +127,15 @@ export async function readAdapterConfig(folder: string): Promise<Pick<Adapter, '
       targets: readTargets(fields, hint),
     },
     baseModel: fields.text('base_model_name_or_path', ''),
+    ...(fields.has('revision') && { revision: fields.text('revision') }),
   }
+}
+
+/** Folder of the model that an adapter stands on, whether it is there or not: a path, or a pulled model of the Hub. */
+export function baseFolder(adapter: string, { baseModel, revision }: Omit<AdapterConfig, 'spec'>): string {
+  const path = resolve(adapter, baseModel)
+  if (existsSync(path)) return path
+  return pulledModel(revision === undefined ? baseModel : `${baseModel}@${revision}`)?.folder ?? path
 }
 
 function readTargets(fields: Fields, hint: string): string[] {
@@ -127,7 +147,7 @@ function readTargets(fields: Fields, hint: string): string[] {
 
 /** Opens an adapter and checks it against the model it is to adapt. Throws DataError. */
 export async function openAdapter(folder: string, config: ModelConfig): Promise<Adapter> {
-  const { spec, baseModel } = await readAdapterConfig(folder)
+  const { spec, ...base } = await readAdapterConfig(folder)
   const tensors = await openSafetensors(folder, 'adapter_model')
   try {
     checkAdapter(config, spec, tensors)
@@ -135,7 +155,7 @@ export async function openAdapter(folder: string, config: ModelConfig): Promise<
     await tensors.close()
     throw error
   }
-  return { spec, baseModel, tensors }
+  return { spec, ...base, tensors }
 }
 
 function checkAdapter(config: ModelConfig, spec: LoraSpec, tensors: TensorFile): void {

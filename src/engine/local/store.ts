@@ -2,13 +2,14 @@
  * Policies on disk. A full-weight policy is a Hugging Face model folder, an adapter a PEFT folder; beside the weights
  * lie `optimizer.safetensors` (Adam's moments) and `policy.json` (steps taken).
  */
-import { copyFile, mkdir, readdir, realpath, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { mkdir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { CheckpointError, DataError } from '../../core/errors.js'
 import type { LoraSpec } from '../engine.js'
 import { asWriteError, readJson, writeFileWhole } from '../hf/files.js'
-import { isAdapter, openAdapter, readAdapterConfig, writeAdapter } from '../hf/lora.js'
+import { baseFolder, isAdapter, openAdapter, readAdapterConfig, writeAdapter } from '../hf/lora.js'
 import { openSafetensors, type TensorFile, type TensorToWrite, writeSafetensors } from '../hf/safetensors.js'
+import { copySettings, declareType } from '../hf/settings.js'
 import type { Model } from './model/model.js'
 import type { Parameter, Parameters } from './model/weights.js'
 
@@ -38,8 +39,8 @@ export async function resolveFolder(given: string): Promise<SavedPolicy> {
     optimizer: json.optimizer === true,
   }
   if (!(await isAdapter(folder))) return { folder, ...(state && { state }) }
-  const { spec, baseModel } = await readAdapterConfig(folder)
-  return { folder: resolve(folder, baseModel), adapter: { folder, spec }, ...(state && { state }) }
+  const { spec, ...base } = await readAdapterConfig(folder)
+  return { folder: baseFolder(folder, base), adapter: { folder, spec }, ...(state && { state }) }
 }
 
 export async function savePolicy(
@@ -58,7 +59,7 @@ export async function savePolicy(
     await writeAdapter(folder, { spec: model.lora.spec, baseModel: source }, tensors)
   } else {
     await copySettings(source, folder)
-    await declareFloat32(join(folder, 'config.json'))
+    await declareType(folder, 'float32')
     await writeSafetensors(
       folder,
       list(model.base, (p) => ({ name: p.name, shape: p.shape, data: p.data })),
@@ -80,26 +81,6 @@ export async function savePolicy(
 
 const list = (parameters: Parameters, form: (parameter: Parameter) => TensorToWrite) =>
   [...parameters.values()].map(form)
-
-/** Everything of a model folder but its weights: configuration, tokenizer, chat template, licence. */
-async function copySettings(from: string, to: string): Promise<void> {
-  if ((await realpath(to)) === from) return
-  for (const entry of await readdir(from, { withFileTypes: true })) {
-    if (!entry.isFile() || /safetensors|^policy\.json$|^pytorch_model|^README/.test(entry.name)) continue
-    const target = join(to, entry.name)
-    await copyFile(join(from, entry.name), target).catch((error) =>
-      Promise.reject(asWriteError(target, error)),
-    )
-  }
-}
-
-/** The weights are saved as they are trained; a loader that believes a configuration of bfloat16 would round them. */
-async function declareFloat32(path: string): Promise<void> {
-  const config = (await readJson(path)) ?? {}
-  const key = 'dtype' in config ? 'dtype' : 'torch_dtype'
-  if (config[key] === 'float32') return
-  await writeFileWhole(path, `${JSON.stringify({ ...config, [key]: 'float32' }, null, 2)}\n`)
-}
 
 /** Puts saved weights into a model of the same shape. */
 export async function loadWeights(saved: SavedPolicy, model: Model): Promise<void> {

@@ -1,5 +1,5 @@
 /** Benchmarks by name: where their problems are and how their rows are read. Data alone; load.ts reads by it. */
-import type { HubSource } from '../../data/hub.js'
+import type { HubSource } from '../../hub/datasets.js'
 
 export type Kind = 'maths' | 'choice' | 'code'
 

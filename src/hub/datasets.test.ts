@@ -6,7 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../test/support/folders.js'
 import { type HubRepo, hubServer } from '../../test/support/hub-server.js'
 import { ConfigError, DataError, ServiceError, type SparringError } from '../core/errors.js'
-import { type HubOptions, type HubSource, hubFiles } from './hub.js'
+import type { HubOptions } from './client.js'
+import { type HubSource, hubFiles } from './datasets.js'
 
 const commit = '740312add88f781978c0658806c59bc2815b9866'
 const numbers: HubSource = { repo: 'some/numbers', files: ['main/test.parquet', 'test.jsonl'] }

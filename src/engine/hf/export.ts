@@ -1,0 +1,221 @@
+/** Writes a policy's weights as a folder that other tools load: tensor by tensor, so that no engine is needed and no second copy. */
+import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { CheckpointError, ConfigError, DataError } from '../../core/errors.js'
+import { modelOrigin } from '../../hub/models.js'
+import { readModelConfig } from './config.js'
+import { asWriteError, errorCode } from './files.js'
+import { baseFolder, isAdapter, loraPairs, openAdapter, readAdapterConfig, writeAdapter } from './lora.js'
+import { checkParameters, modelParameters } from './parameters.js'
+import { openSafetensors, type TensorFile, writeSafetensors } from './safetensors.js'
+import { copySettings, declareType } from './settings.js'
+
+/** folder: full weights; merged: an adapter added to its model; peft: the adapter alone. */
+export type ExportForm = 'folder' | 'merged' | 'peft'
+
+export interface ExportOptions {
+  /** @default folder for full weights, peft for an adapter */
+  form?: ExportForm | undefined
+  /** @default 'F32', in which weights are trained */
+  dtype?: 'F32' | 'BF16' | undefined
+  /** Take the place of a model or an adapter that the folder holds. */
+  force?: boolean | undefined
+}
+
+export interface Exported {
+  form: ExportForm
+  /** Model that an adapter stands on, as written into it or merged with. */
+  base?: string
+}
+
+/**
+ * Exports the weights in `from`, a model folder or a PEFT adapter, to the folder `to`, whole or not at all. Throws
+ * ConfigError (a form that the weights do not have, a folder that holds something), DataError (the weights or their
+ * model cannot be read) or CheckpointError (the disk refuses, or there are no weights).
+ */
+export async function exportWeights(
+  from: string,
+  to: string,
+  { form, dtype = 'F32', force = false }: ExportOptions = {},
+): Promise<Exported> {
+  const adapter = await isAdapter(from)
+  const chosen = form ?? (adapter ? 'peft' : 'folder')
+  checkForm(from, adapter, chosen)
+  const target = resolve(to)
+  await checkTarget(target, to, force)
+  const aside = `${target}.partial`
+  await rm(aside, { recursive: true, force: true })
+  try {
+    await mkdir(aside, { recursive: true }).catch((error) => Promise.reject(asWriteError(to, error)))
+    const exported = { folder: exportFolder, merged: exportMerged, peft: exportAdapter }[chosen]
+    const base = await exported(await realpath(from), aside, dtype)
+    await publish(aside, target)
+    return { form: chosen, ...(base !== undefined && { base }) }
+  } finally {
+    await rm(aside, { recursive: true, force: true })
+  }
+}
+
+function checkForm(from: string, adapter: boolean, form: ExportForm): void {
+  if (adapter === (form !== 'folder')) return
+  const [what, forms] = adapter
+    ? ['an adapter', 'peft, or merged to have it added to its model']
+    : ['full weights', 'folder']
+  throw new ConfigError(`${from} holds ${what}, which cannot be exported as ${form}.`, {
+    hint: `Take --form ${forms}.`,
+  })
+}
+
+/** Throws ConfigError where something else than an earlier export would be overwritten. */
+async function checkTarget(target: string, named: string, force: boolean): Promise<void> {
+  const held = await readdir(target).catch((cause): string[] => {
+    if (errorCode(cause) === 'ENOENT') return []
+    throw new ConfigError(`${named} cannot be written as a folder: ${cause.message}.`, {
+      hint: 'Name a new folder with --to.',
+      cause,
+    })
+  })
+  if (held.length === 0) return
+  if (!force) {
+    throw new ConfigError(`${named} is not empty.`, {
+      hint: 'Name a new folder with --to, or replace the model in it with --force.',
+    })
+  }
+  const isModel = held.includes('config.json') || held.includes('adapter_config.json')
+  if (isModel && !held.includes('policy.json') && !held.includes('checkpoints')) return
+  throw new ConfigError(
+    `${named} holds ${isModel ? 'a run or a checkpoint' : 'no model'}, which --force does not replace.`,
+    {
+      hint: 'Name a new folder with --to.',
+    },
+  )
+}
+
+async function exportFolder(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<undefined> {
+  await writeModel(from, to, dtype, (_, values) => values)
+}
+
+async function exportMerged(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<string> {
+  const { spec, folder: base } = await findBase(from)
+  const config = await readModelConfig(base)
+  const { tensors } = await openAdapter(from, config)
+  try {
+    const pairs = new Map(loraPairs(config, spec).map((pair) => [pair.weight, pair]))
+    await writeModel(base, to, dtype, async (name, values) => {
+      const pair = pairs.get(name)
+      if (!pair) return values
+      const [a, b] = [await tensors.read(pair.a.name), await tensors.read(pair.b.name)]
+      return addProduct(values, a, b, spec.rank, spec.alpha / spec.rank)
+    })
+  } finally {
+    await tensors.close()
+  }
+  return (await modelOrigin(base))?.model ?? base
+}
+
+async function exportAdapter(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<string> {
+  const { spec, folder: base } = await findBase(from)
+  const config = await readModelConfig(base)
+  const origin = await modelOrigin(base)
+  const { tensors } = await openAdapter(from, config)
+  try {
+    const named = {
+      spec,
+      baseModel: origin?.model ?? base,
+      ...(origin && { revision: origin.commit }),
+    }
+    const written = loraPairs(config, spec).flatMap(({ a, b }) => [a, b])
+    await writeAdapter(
+      to,
+      named,
+      written.map(({ name, shape }) => ({ name, shape, data: () => tensors.read(name) })),
+      dtype,
+    )
+    return named.baseModel
+  } finally {
+    await tensors.close()
+  }
+}
+
+async function findBase(adapter: string) {
+  const { spec, ...named } = await readAdapterConfig(adapter)
+  const folder = baseFolder(adapter, named)
+  return { spec, folder: await realpath(folder).catch(() => Promise.reject(noBase(adapter, folder))) }
+}
+
+function noBase(adapter: string, folder: string): DataError {
+  return new DataError(`The adapter ${adapter} stands on the model ${folder}, which is not there.`, {
+    hint: 'Put the model folder in its place, or correct base_model_name_or_path in adapter_config.json.',
+  })
+}
+
+/** Every parameter of a model, changed on its way. */
+async function writeModel(
+  from: string,
+  to: string,
+  dtype: 'F32' | 'BF16',
+  change: (name: string, values: Float32Array) => Float32Array | Promise<Float32Array>,
+): Promise<void> {
+  const config = await readModelConfig(from)
+  const file: TensorFile = await openSafetensors(from)
+  try {
+    checkParameters(config, file)
+    const tensors = modelParameters(config).map(({ name, shape }) => ({
+      name,
+      shape,
+      data: async () => change(name, await file.read(name)),
+    }))
+    await writeSafetensors(to, tensors, { dtype })
+  } finally {
+    await file.close()
+  }
+  await copySettings(from, to)
+  await declareType(to, dtype === 'F32' ? 'float32' : 'bfloat16')
+}
+
+/**
+ * W + scale B A, of W [out, in], A [rank, in] and B [out, rank], in place: each entry is summed in double precision and
+ * rounded once.
+ */
+export function addProduct(
+  w: Float32Array,
+  a: Float32Array,
+  b: Float32Array,
+  rank: number,
+  scale: number,
+): Float32Array {
+  const width = a.length / rank
+  const row = new Float64Array(width)
+  for (let start = 0, out = 0; start < w.length; start += width, out++) {
+    row.fill(0)
+    for (let r = 0; r < rank; r++) {
+      const factor = scale * b[out * rank + r]!
+      for (let i = 0, at = r * width; i < width; i++, at++) row[i]! += factor * a[at]!
+    }
+    for (let i = 0; i < width; i++) w[start + i]! += row[i]!
+  }
+  return w
+}
+
+/** What an export may find in its folder of an earlier one, and must not mix with. */
+const replaced =
+  /^(model|adapter_model)(-\d{5}-of-\d{5})?\.safetensors(\.index\.json)?$|^(adapter_)?config\.json$/
+
+async function publish(aside: string, target: string): Promise<void> {
+  try {
+    await mkdir(target, { recursive: true })
+    for (const name of await readdir(target)) if (replaced.test(name)) await rm(join(target, name))
+    for (const name of await readdir(aside)) await rename(join(aside, name), join(target, name))
+  } catch (error) {
+    throw asWriteError(target, error)
+  }
+}
+
+/** Throws CheckpointError where a checkpoint's folder holds no weights, as where they lie with a service. */
+export async function requireWeights(folder: string): Promise<void> {
+  const held: string[] = await readdir(folder).catch(() => [])
+  if (held.some((name) => /^(adapter_)?model.*\.safetensors$/.test(name))) return
+  throw new CheckpointError(`${folder} holds no weights.`, {
+    hint: 'Name a checkpoint that is whole; weights that lie with a service must be fetched from it first.',
+  })
+}
