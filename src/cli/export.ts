@@ -1,6 +1,6 @@
 /** sparring export: a role's weights at a checkpoint, as a folder that other tools load. */
 import { existsSync } from 'node:fs'
-import { type ExportForm, exportWeights, requireWeights } from '../engine/hf/export.js'
+import { checkTarget, type ExportForm, exportWeights, requireWeights } from '../engine/hf/export.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { findInRun } from './model.js'
 
@@ -15,6 +15,7 @@ export interface ExportFlags {
 
 export async function exportRole(named: string, flags: ExportFlags, parts: Parts = realParts): Promise<void> {
   const { to, role, form, force, json } = flags
+  await checkTarget(to, force)
   const { run, round } = splitRound(named)
   const { folder } = await findInRun(run, role, parts, round)
   await requireWeights(folder)

@@ -92,10 +92,15 @@ command('grade')
 
 command('sample')
   .description('let a model answer a prompt')
-  .requiredOption('--model <folder>', 'model folder, or a run (its newest checkpoint)', path)
+  .requiredOption(
+    '--model <name>',
+    'model folder, pulled model of the Hub, or a run (its newest checkpoint)',
+    path,
+  )
   .requiredOption('--prompt <text>', 'what the model is asked; - reads it from standard input')
   .option('--role <name>', "role of the run (default: the one that the run's held-out problems are put to)")
   .option('--system <text>', 'system message')
+  .option('--no-thinking', 'tell the chat template to leave thinking out, where it can')
   .option('--raw', 'go on from the prompt as it is, without the chat template')
   .option('--n <n>', 'completions', wholeNumber(1), 1)
   .option('--max-tokens <n>', 'most tokens of a completion', wholeNumber(1), 512)

@@ -9,7 +9,7 @@ import type { Prompt } from '../eval/evaluate.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { playerOf } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
-import { type LoadedRecipe, loadRecipe, resolvePath } from '../runs/recipe.js'
+import { type LoadedRecipe, loadRecipe, resolveModel } from '../runs/recipe.js'
 
 export interface FoundModel {
   /** Folder that the weights come from. */
@@ -27,6 +27,8 @@ export interface ModelFlags {
   model: string
   role?: string
   threads?: number
+  /** False where the chat template is to be told so. */
+  thinking?: boolean
 }
 
 /** Where the weights lie and how problems are put to them, without opening them. */
@@ -38,7 +40,11 @@ export async function openModel(flags: ModelFlags, parts: Parts = realParts): Pr
   const found = await findModel(flags, parts)
   const engine = await parts.openEngine({ kind: 'local', threads: flags.threads ?? availableParallelism() })
   try {
-    const policy = await engine.open({ model: found.folder, seed: 0 })
+    const policy = await engine.open({
+      model: found.folder,
+      seed: 0,
+      ...(flags.thinking !== undefined && { thinking: flags.thinking }),
+    })
     const close = async () => {
       await policy.close()
       await engine.close()
@@ -56,7 +62,10 @@ function fromFolder({ model, role }: ModelFlags): FoundModel {
       hint: 'Leave --role out.',
     })
   }
-  return { folder: model, prompt: (problem) => ({ messages: [{ role: 'user', content: problem }] }) }
+  return {
+    folder: resolveModel('.', model),
+    prompt: (problem) => ({ messages: [{ role: 'user', content: problem }] }),
+  }
 }
 
 /** A run folder has a journal or checkpoints; a model folder has a config.json as well. */
@@ -84,7 +93,7 @@ export async function findStart(
 ): Promise<FoundModel> {
   const loaded = await loadRun(run, parts)
   const { model } = loaded.recipe.roles[playerOf(loaded, chooseRole(loaded, role))]!
-  return { folder: resolvePath(loaded.folder, model), prompt: gamePrompt(loaded) }
+  return { folder: resolveModel(loaded.folder, model), prompt: gamePrompt(loaded) }
 }
 
 async function loadRun(run: string, parts: Parts): Promise<LoadedRecipe> {

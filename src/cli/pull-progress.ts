@@ -9,7 +9,7 @@ const EVERY = { terminal: 100, lines: 10_000, events: 1000 }
 export class ArrivalProgress {
   readonly #begun: number
   readonly #every: number
-  #saidAt = Number.NEGATIVE_INFINITY
+  #saidAt: number
   #drawn = false
 
   constructor(
@@ -19,13 +19,14 @@ export class ArrivalProgress {
   ) {
     this.#begun = clock()
     this.#every = json ? EVERY.events : stream.isTTY ? EVERY.terminal : EVERY.lines
+    this.#saidAt = this.#begun
   }
 
   update({ file, bytes: done, total, arrived }: PullProgress): void {
     const now = this.clock()
     if (now - this.#saidAt < this.#every) return
     this.#saidAt = now
-    const rate = (1000 * arrived) / Math.max(1, now - this.#begun)
+    const rate = (1000 * arrived) / (now - this.#begun)
     const left = rate > 0 ? (total - done) / rate : undefined
     if (this.json) {
       const seconds = left === undefined ? null : Math.round(left)

@@ -18,6 +18,8 @@ export interface PolicySpec {
   model: string
   /** Full weights where absent. */
   lora?: LoraSpec
+  /** Whether chat templates that ask (`enable_thinking`) let the model think before it answers. @default true */
+  thinking?: boolean
   /** Seeds the adapter's initial weights. */
   seed: number
 }

@@ -8,7 +8,14 @@ import { scheduledRate } from '../games/schedule.js'
 import type { Grader } from '../grader/grader.js'
 import type { Emit } from './events.js'
 import type { Parts } from './parts.js'
-import { type HeldoutRecipe, type LoadedRecipe, type Recipe, type RoleRecipe, resolvePath } from './recipe.js'
+import {
+  type HeldoutRecipe,
+  type LoadedRecipe,
+  type Recipe,
+  type RoleRecipe,
+  resolveModel,
+  resolvePath,
+} from './recipe.js'
 
 export interface Match {
   recipe: Recipe
@@ -50,7 +57,7 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
     open.push(grader)
     for (const name of ownRoles(loaded)) {
       const role = recipe.roles[name]!
-      policies[name] = await openPolicy(engine, role, path(role.model), recipe.seed, name)
+      policies[name] = await openPolicy(engine, role, resolveModel(folder, role.model), recipe.seed, name)
       open.push(policies[name])
     }
     const roles = Object.fromEntries(
@@ -90,13 +97,13 @@ function ownRoles(loaded: LoadedRecipe): string[] {
   for (const name of game.roles) {
     const player = playerOf(loaded, name)
     const [given, played] = [name, player].map((role) => {
-      const { model, lora } = recipe.roles[role]!
-      return { model, lora }
+      const { model, lora, thinking } = recipe.roles[role]!
+      return { model, lora, thinking }
     })
     if (JSON.stringify(given) === JSON.stringify(played)) continue
     throw new ConfigError(
       `${file}: roles.${name} and roles.${player} name different models, and the settings let ${player} play both.`,
-      { hint: `Give both the same model and lora.` },
+      { hint: `Give both the same model, lora and thinking.` },
     )
   }
   return game.roles.filter((name) => playerOf(loaded, name) === name)
@@ -115,8 +122,13 @@ function openPolicy(
   seed: number,
   name: string,
 ): Promise<Policy> {
-  const { lora } = role
-  return engine.open({ model, seed: randomStream(seed, 'policy', name).int(2 ** 31), ...(lora && { lora }) })
+  const { lora, thinking } = role
+  return engine.open({
+    model,
+    seed: randomStream(seed, 'policy', name).int(2 ** 31),
+    ...(lora && { lora }),
+    ...(thinking !== undefined && { thinking }),
+  })
 }
 
 /** Adam parameters of a role after `round` of `rounds` rounds. */

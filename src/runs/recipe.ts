@@ -4,12 +4,13 @@ import { availableParallelism } from 'node:os'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
-import { ConfigError, messageOf } from '../core/errors.js'
+import { ConfigError, DataError, messageOf } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import { projectRoot } from '../core/paths.js'
 import type { AnyGame } from '../games/game.js'
 import { isModule } from '../games/index.js'
 import { scheduleSchema } from '../games/schedule.js'
+import { hubName, pulledModel } from '../hub/models.js'
 import { explain } from './explain.js'
 import { applySetting } from './settings.js'
 
@@ -36,7 +37,18 @@ const optimSchema = z.strictObject({
 })
 
 const roleSchema = z.strictObject({
-  model: z.string().min(1).describe('Model folder in Hugging Face form, or a checkpoint of a role'),
+  model: z
+    .string()
+    .min(1)
+    .describe(
+      'Model folder in Hugging Face form, a checkpoint of a role, or a pulled model of the Hub by its name',
+    ),
+  thinking: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a chat template that asks (enable_thinking) lets the model think first; it does where absent',
+    ),
   lora: loraSchema.optional().describe('Train an adapter; full weights where absent'),
   optim: optimSchema.describe('How the role is optimised'),
 })
@@ -141,6 +153,7 @@ export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Pr
   const recipe = check(recipeSchema, data, file)
   const game = await loadGame(recipe.game)
   checkRoles(recipe, game, file)
+  if (recipe.engine.kind === 'local') pinModels(recipe, folder)
   recipe.settings = check(game.config, recipe.settings, file, ['settings']) as Recipe['settings']
   return { name: basename(path, extname(path)), file, folder, packaged, recipe, game }
 }
@@ -153,6 +166,25 @@ export function resolvePath(folder: string, path: string): string {
   if (isAbsolute(path)) return path
   const places = [folder, '.', projectRoot()].map((place) => resolve(place, path))
   return places.find((place) => existsSync(place)) ?? places[0]!
+}
+
+/** Folder of a model that a run file or --model names: a path, or a model of the Hub that was pulled. Throws DataError. */
+export function resolveModel(folder: string, model: string): string {
+  const path = resolvePath(folder, model)
+  if (existsSync(path) || hubName(model) === undefined) return path
+  const pulled = pulledModel(model)
+  if (pulled !== undefined) return pulled.folder
+  throw new DataError(`There is no model folder ${model}, and no model of the Hub of that name was pulled.`, {
+    hint: `If it is one of the Hub, fetch it: sparring pull ${model.replace('@', ' --revision ')}.`,
+  })
+}
+
+/** A run goes on with the model it began with, though its branch at the Hub may have moved. */
+function pinModels({ roles }: Recipe, folder: string): void {
+  for (const role of Object.values(roles)) {
+    const pulled = existsSync(resolvePath(folder, role.model)) ? undefined : pulledModel(role.model)
+    if (pulled !== undefined) role.model = `${hubName(role.model)!.model}@${pulled.commit}`
+  }
 }
 
 function findRecipe(nameOrPath: string): string {

@@ -11,6 +11,8 @@ export interface CommandResult {
 
 export interface CommandOptions {
   cwd?: string
+  /** Added to the variables of this process. */
+  env?: Record<string, string>
   /** What the process reads on standard input. */
   input?: string
   /** Called with everything on stdout and stderr so far, and may end the process by a signal. */
@@ -26,6 +28,7 @@ export async function runScript(
   const child = spawn(process.execPath, [script, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd: options.cwd,
+    env: { ...process.env, ...options.env },
   })
   child.stdin.end(options.input)
   let [stdout, stderr] = ['', '']

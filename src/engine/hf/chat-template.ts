@@ -6,12 +6,21 @@ import { isObject, type JsonObject, readText } from './files.js'
 
 export type RenderChat = (messages: ChatMessage[], generationPrompt: boolean) => string
 
+export interface ChatOptions {
+  /** What templates that ask for `enable_thinking` are told. @default true */
+  thinking?: boolean | undefined
+}
+
 /**
  * The chat template of a model folder: chat_template.jinja, else `chat_template` of tokenizer_config.json, where it may
  * be a list from which "default" is taken. Rendering throws DataError where there is no template, where it cannot be
  * understood and where it refuses the messages.
  */
-export async function readChatTemplate(folder: string, settings: JsonObject): Promise<RenderChat> {
+export async function readChatTemplate(
+  folder: string,
+  settings: JsonObject,
+  { thinking = true }: ChatOptions = {},
+): Promise<RenderChat> {
   const filePath = join(folder, 'chat_template.jinja')
   const inFile = await readText(filePath)
   const path = inFile === undefined ? join(folder, 'tokenizer_config.json') : filePath
@@ -20,7 +29,7 @@ export async function readChatTemplate(folder: string, settings: JsonObject): Pr
     ...specialTokens(settings),
     tools: null,
     documents: null,
-    enable_thinking: true,
+    enable_thinking: thinking,
     // Llama 3 templates print today's date unless given one; a run that is resumed tomorrow must see the same prompts.
     date_string: '26 Jul 2024',
   }

@@ -41,8 +41,8 @@ export async function exportWeights(
   const adapter = await isAdapter(from)
   const chosen = form ?? (adapter ? 'peft' : 'folder')
   checkForm(from, adapter, chosen)
+  await checkTarget(to, force)
   const target = resolve(to)
-  await checkTarget(target, to, force)
   const aside = `${target}.partial`
   await rm(aside, { recursive: true, force: true })
   try {
@@ -66,9 +66,9 @@ function checkForm(from: string, adapter: boolean, form: ExportForm): void {
   })
 }
 
-/** Throws ConfigError where something else than an earlier export would be overwritten. */
-async function checkTarget(target: string, named: string, force: boolean): Promise<void> {
-  const held = await readdir(target).catch((cause): string[] => {
+/** Throws ConfigError where an export to the folder would overwrite something, with `force` something else than an earlier export. */
+export async function checkTarget(named: string, force = false): Promise<void> {
+  const held = await readdir(named).catch((cause): string[] => {
     if (errorCode(cause) === 'ENOENT') return []
     throw new ConfigError(`${named} cannot be written as a folder: ${cause.message}.`, {
       hint: 'Name a new folder with --to.',

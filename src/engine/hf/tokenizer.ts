@@ -3,7 +3,7 @@ import { Tokenizer as Encoder } from '@huggingface/tokenizers'
 import { DataError, messageOf } from '../../core/errors.js'
 import type { Tokenizer } from '../engine.js'
 import { byteLevelDecoder } from './byte-level.js'
-import { readChatTemplate, specialTokens } from './chat-template.js'
+import { type ChatOptions, readChatTemplate, specialTokens } from './chat-template.js'
 import type { ModelConfig } from './config.js'
 import { isObject, type JsonObject, readJson } from './files.js'
 
@@ -25,6 +25,7 @@ interface Inner {
 export async function loadTokenizer(
   folder: string,
   config: Pick<ModelConfig, 'vocabSize' | 'eosIds'>,
+  chat: ChatOptions = {},
 ): Promise<Tokenizer> {
   const path = join(folder, 'tokenizer.json')
   const json = await readJson(path)
@@ -36,7 +37,7 @@ export async function loadTokenizer(
   const settings = (await readJson(join(folder, 'tokenizer_config.json'))) ?? {}
   const inner = openInner(path, json, settings)
   const special = specialIds(inner, settings)
-  const renderChat = await readChatTemplate(folder, settings)
+  const renderChat = await readChatTemplate(folder, settings, chat)
   const decodeIds = chooseDecoder(inner, json, config.vocabSize)
 
   const encode = (text: string) => {

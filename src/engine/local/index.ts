@@ -50,7 +50,7 @@ export class LocalEngine implements Engine {
 
   async open(spec: PolicySpec): Promise<LocalPolicy> {
     const opened = await this.client.call<OpenedPolicy>('open', spec)
-    const tokenizer = await loadTokenizer(opened.folder, await readModelConfig(opened.folder))
+    const tokenizer = await loadTokenizer(opened.folder, await readModelConfig(opened.folder), spec)
     return new LocalPolicy(this.client, opened, tokenizer)
   }
 
