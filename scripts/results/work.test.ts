@@ -13,6 +13,8 @@ const rollout = (given: Partial<RolloutRecord>): RolloutRecord => ({
   tokens: 10,
   stop: 'eos',
   logprob: 0,
+  token_lengths: [],
+  token_logprobs: [],
   reward: 0,
   parts: {},
   advantage: 0,

@@ -60,6 +60,10 @@ export interface RolloutRecord {
   stop: string
   /** Mean raw log-probability of the tokens, nats. */
   logprob: number
+  /** Characters of `text` that each token stands for, in UTF-16 code units: 0 for what ends the text, or is part of a character. */
+  token_lengths: number[]
+  /** Raw log-probability of each token, nats, to three decimals. */
+  token_logprobs: number[]
   reward: number
   /** Every part of the reward and every verdict, by name. */
   parts: Record<string, number | string | boolean | null>
@@ -93,8 +97,34 @@ export interface Game<Config = unknown, State = unknown> {
   playedBy?(config: Config, role: string): string
   /** How a held-out problem is put to the role that answers problems in this game; the bare problem where absent. */
   anchorPrompt?(config: Config, problem: string): { messages: ChatMessage[]; suffix?: string }
+  /** How two roles face each other outside the rounds; absent where they do not, as in a game of one role. */
+  duel?(config: Config): Duel<Config> | undefined
   /** The largest demands of a round, for the memory plan. */
   workload?(config: Config): Workload
+}
+
+/**
+ * Two roles face each other while nobody learns: one sets tasks, the other takes them on. What frozen opponents and the arena
+ * play. The policies may be of different rounds; `ctx.roles` holds those that face each other.
+ */
+export interface Duel<Config = unknown, Task = unknown> {
+  /** Role that sets the tasks; `set` asks its policy alone. */
+  setter: string
+  /** Role that takes them on; `take` asks its policy alone. */
+  taker: string
+  /** What earns the taker a point, in a few words. */
+  point: string
+  /** The tasks that count among `n` that the setter's policy is asked for. */
+  set(ctx: GameContext<Config>, n: number): Promise<Task[]>
+  /** What the taker's policy makes of each task. */
+  take(ctx: GameContext<Config>, tasks: readonly Task[]): Promise<DuelResult[]>
+}
+
+export interface DuelResult {
+  /** Of the taker, 0 .. 1, what is left is the setter's; null where the task could not be put. */
+  points: number | null
+  /** Kinds of tasks count alike in a score, however many there are of each; all tasks are of one kind where absent. */
+  kind?: string
 }
 
 export interface Workload {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { joinSequence, placeOnCompletion } from '../../src/core/datum.js'
 import { collect } from '../../src/engine/engine.js'
 import type { Game, GameContext, RolloutRecord } from '../../src/games/game.js'
+import { completionFields } from '../../src/games/grpo/completion.js'
 
 const config = z.strictObject({
   questions: z.int().min(1).default(3).describe('Prompts a round'),
@@ -50,15 +51,12 @@ async function play(ctx: GameContext<Config>, name: string): Promise<RolloutReco
   })
   await role.policy.forwardBackward(data, { name: 'importance_sampling', temperature: 1 })
   await role.policy.optimStep(role.adam)
-  return rollouts.map(({ request, index, tokens, text, stop }, i) => ({
+  return rollouts.map((rollout, i) => ({
     role: name,
-    group: request,
-    index,
+    group: rollout.request,
+    index: rollout.index,
     prompt: '1+1=?',
-    text,
-    tokens: tokens.length,
-    stop,
-    logprob: -1,
+    ...completionFields(rollout, role.policy.tokenizer),
     reward: rewards[i]!,
     parts: {},
     advantage: rewards[i]!,

@@ -1,8 +1,9 @@
 /** One record for every completion and every judgment of a round. */
+import type { Rollout } from '../../core/rollout.js'
 import type { GameContext, RolloutRecord } from '../game.js'
-import { meanLogprob } from '../grpo/metrics.js'
+import { completionFields } from '../grpo/completion.js'
 import type { Config } from './config.js'
-import type { ScoredGroup } from './play.js'
+import type { ScoredGroup, ScoredJudgment, ScoredTrajectory } from './play.js'
 
 /**
  * The reasoner's groups are the problems of the round; so are the discriminator's, whose index counts the problem's
@@ -13,8 +14,10 @@ export function records(
   groups: readonly ScoredGroup[],
   trained: { reasoner: boolean; discriminator: boolean },
 ): RolloutRecord[] {
-  const decode = (role: string, prompt: Int32Array) =>
-    ctx.roles[role]!.policy.tokenizer.decode(prompt, { special: true })
+  const asked = (role: string, prompt: Int32Array, rollout: Rollout) => {
+    const { tokenizer } = ctx.roles[role]!.policy
+    return { prompt: tokenizer.decode(prompt, { special: true }), ...completionFields(rollout, tokenizer) }
+  }
   return groups.flatMap(({ posed, trajectories, judgments }, group) => [
     ...trajectories.map(
       ({ rollout, pieces, outcome, scores, slices, reward, advantage }, index): RolloutRecord => {
@@ -22,12 +25,12 @@ export function records(
           role: 'reasoner',
           group,
           index,
-          prompt: decode('reasoner', posed.prompt),
-          ...completion(rollout),
+          ...asked('reasoner', posed.prompt, rollout),
           reward,
           parts: {
             problem: posed.problem,
             gold: posed.answer || null,
+            reference: posed.traces[0] ?? null,
             extracted: outcome?.extracted ?? null,
             verdict: outcome?.reason ?? null,
             answer_reward: outcome?.reward ?? null,
@@ -45,14 +48,14 @@ export function records(
         role: 'discriminator',
         group,
         index,
-        prompt: decode('discriminator', judgment.prompt),
-        ...completion(judgment.rollout),
+        ...asked('discriminator', judgment.prompt, judgment.rollout),
         reward: judgment.reward,
         parts: {
           source: judgment.source === 1 ? 'reference' : 'generated',
           trajectory: judgment.trajectory ?? null,
           piece: judgment.piece ?? null,
           slice: judgment.shown,
+          ...placeOf(judgment, trajectories),
           verdict: judgment.verdict === null ? null : judgment.verdict === 1 ? 'YES' : 'NO',
           p_yes: judgment.yes ?? null,
           answer_right: judgment.right ?? null,
@@ -66,11 +69,8 @@ export function records(
   ])
 }
 
-function completion(rollout: ScoredGroup['trajectories'][number]['rollout']) {
-  return {
-    text: rollout.text,
-    tokens: rollout.tokens.length,
-    stop: rollout.stop,
-    logprob: meanLogprob(rollout),
-  }
+/** Where a generated slice lies in the reasoner's text. */
+function placeOf({ trajectory, piece }: ScoredJudgment, trajectories: readonly ScoredTrajectory[]) {
+  const found = trajectory === undefined ? undefined : trajectories[trajectory]!.pieces[piece!]
+  return { start: found?.start ?? null, end: found?.end ?? null }
 }

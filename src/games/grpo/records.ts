@@ -1,8 +1,8 @@
 /** A group of rollouts as records and as training samples. */
 import type { Rollout } from '../../core/rollout.js'
 import type { Role, RolloutRecord } from '../game.js'
+import { completionFields } from './completion.js'
 import type { Sample } from './data.js'
-import { meanLogprob } from './metrics.js'
 
 /** Completions of one prompt with what they earned; every array is over the rollouts. */
 export interface ScoredGroup {
@@ -19,16 +19,14 @@ export interface ScoredGroup {
 /** One record a rollout; `trained` says whether the group entered an update. */
 export function groupRecords(role: Role, group: ScoredGroup, trained: boolean): RolloutRecord[] {
   const { prompt, rollouts, rewards, advantages, parts } = group
-  const text = role.policy.tokenizer.decode(prompt, { special: true })
+  const { tokenizer } = role.policy
+  const text = tokenizer.decode(prompt, { special: true })
   return rollouts.map((rollout, i) => ({
     role: role.name,
     group: group.group,
     index: i,
     prompt: text,
-    text: rollout.text,
-    tokens: rollout.tokens.length,
-    stop: rollout.stop,
-    logprob: meanLogprob(rollout),
+    ...completionFields(rollout, tokenizer),
     reward: rewards[i]!,
     parts: parts?.(i) ?? {},
     advantage: advantages[i]!,

@@ -1,7 +1,6 @@
 /** One record for every rollout of a round: what a viewer needs to follow a question from its birth to its updates. */
-import type { Rollout } from '../../core/rollout.js'
 import type { GameContext, RolloutRecord } from '../game.js'
-import { meanLogprob } from '../grpo/metrics.js'
+import { completionFields } from '../grpo/completion.js'
 import type { Config } from './config.js'
 import type { Batch, Lesson, Revisited, Scored } from './question.js'
 
@@ -20,7 +19,7 @@ export function records(ctx: Context, batches: readonly Batch[]): RolloutRecord[
         group: b,
         index: i,
         prompt: promptText(ctx, 'proposer', question.prompt),
-        ...completion(question.rollout),
+        ...completionFields(question.rollout, tokenizerOf(ctx, 'proposer')),
         reward: question.reward,
         parts: proposalParts(id, question),
         advantage: question.advantage,
@@ -49,7 +48,7 @@ function answerRecords(ctx: Context, question: Lesson, id: number, trained: bool
     group: id,
     index: j,
     prompt,
-    ...completion(rollout),
+    ...completionFields(rollout, tokenizerOf(ctx, 'solver')),
     reward: question.rewards[j]!,
     parts: answerParts(id, question, j),
     advantage: question.solverAdvantages[j]!,
@@ -57,17 +56,12 @@ function answerRecords(ctx: Context, question: Lesson, id: number, trained: bool
   }))
 }
 
-function promptText({ roles }: Context, role: string, prompt: Int32Array): string {
-  return roles[role]!.policy.tokenizer.decode(prompt, { special: true })
+function promptText(ctx: Context, role: string, prompt: Int32Array): string {
+  return tokenizerOf(ctx, role).decode(prompt, { special: true })
 }
 
-function completion(rollout: Rollout) {
-  return {
-    text: rollout.text,
-    tokens: rollout.tokens.length,
-    stop: rollout.stop,
-    logprob: meanLogprob(rollout),
-  }
+function tokenizerOf({ roles }: Context, role: string) {
+  return roles[role]!.policy.tokenizer
 }
 
 function proposalParts(id: number, question: Scored): RolloutRecord['parts'] {

@@ -8,6 +8,7 @@
  */
 import { ConfigError, DataError } from '../../../core/errors.js'
 import type { Game, GameContext, RolloutRecord } from '../../game.js'
+import { completionFields } from '../../grpo/completion.js'
 import { oncePerRun } from '../../once.js'
 import { takeInPasses } from '../../passes.js'
 import { type Example, encodeConversation } from '../../sft/examples.js'
@@ -229,10 +230,7 @@ function record({ roles }: Context, { source, verdict, ...judgment }: Judgment):
     group: judgment.exhibit,
     index: 0,
     prompt: tokenizer.decode(judgment.prompt, { special: true }),
-    text: rollout.text,
-    tokens: rollout.tokens.length,
-    stop: rollout.stop,
-    logprob: rollout.logprobs.reduce((sum, l) => sum + l, 0) / Math.max(1, rollout.logprobs.length),
+    ...completionFields(rollout, tokenizer),
     reward: Number(right),
     parts: { slice: judgment.shown, label: source === 1 ? 'YES' : 'NO', right },
     advantage: 0,
