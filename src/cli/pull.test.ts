@@ -64,9 +64,9 @@ describe('sparring pull', () => {
     expect(byName.status).toBe(0)
 
     const settings = { data: ['talks.jsonl'], batch_size: 2, max_tokens: 64 }
-    const messages = ['2+3', '5'].map((content, i) => ({ role: i ? 'assistant' : 'user', content }))
+    const messages = ['2+3', '77'].map((content, i) => ({ role: i ? 'assistant' : 'user', content }))
     writeFileSync(join(cwd, 'talks.jsonl'), `${JSON.stringify({ messages })}\n`.repeat(4))
-    const optim = { learning_rate: 1e-3 }
+    const optim = { learning_rate: 3e-2 }
     const lora = { rank: 2, targets: ['q_proj', 'down_proj'] }
     const student = { model: 'some/tiny', lora, optim }
     const recipe = { game: 'sft', rounds: 2, settings, roles: { student }, checkpoint: { every: 1 } }
