@@ -44,7 +44,7 @@ export interface RunsAnswer {
   folder: string
   /** Most recently written first. */
   runs: RunSummary[]
-  /** Folders that look like runs but lie outside the runs folder by way of a link; they are not read. */
+  /** Links to folders outside the runs folder, which are not followed. */
   skipped: number
 }
 
@@ -104,10 +104,8 @@ export interface Alarm {
 
 export interface Checkpoint {
   round: number
-  /** Within the run's folder. */
-  path: string
-  /** False once newer checkpoints have taken its place. */
-  kept: boolean
+  /** Within the run's folder; null once newer checkpoints have taken its place. */
+  path: string | null
   bytes: number
 }
 
@@ -195,7 +193,10 @@ export interface HistogramAnswer {
   /** Role whose rollouts are counted, and the filter that lists those of a bin. */
   role: string
   filter: 'rate' | 'reward' | 'advantage' | 'tokens'
-  /** Bin i holds values with edges[i] <= value < edges[i+1]; the last holds its upper edge as well. */
+  /**
+   * Bin i holds values with edges[i] <= value < edges[i+1]. Values that are likely (shares of so many answers, round
+   * numbers) lie in the middle of bins: the first edge may be below 0 and the last above 1.
+   */
   edges: number[]
   /** First and last round of each column. */
   from: number[]
@@ -285,7 +286,7 @@ export interface RolloutsQuery {
   from?: number
   to?: number
   role?: string
-  /** [low, high], both ends within. */
+  /** Ranges hold low <= value < high, as the bins of a histogram do. */
   reward?: [number, number]
   /** Pass rate of a question, or the majority's share. */
   rate?: [number, number]
@@ -413,7 +414,7 @@ export interface Check {
 }
 
 export interface Critique {
-  of: 'solution' | 'planted' | 'twin' | null
+  of: 'solution' | 'planted' | 'twin'
   /** Index of the answer that is judged, or from which the exhibit was made. */
   answer: number | null
   /** Whether the exhibit is right, and the step that holds the planted error. */

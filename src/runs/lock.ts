@@ -34,6 +34,12 @@ export function takeLock(path: string, run: string): () => void {
   }
 }
 
+/** Whether the process that a lock names, by the text of its file, still lives. */
+export function isHeld(lock: string): boolean {
+  const owner = parseLine(lock) as Owner | undefined
+  return owner !== undefined && isAlive(owner)
+}
+
 function create(path: string, text: string): boolean {
   try {
     writeFileSync(path, text, { flag: 'wx' })

@@ -1,0 +1,195 @@
+/** The rollouts of a run, found by round and role. Files are read when they are asked for; their texts stay on the disk. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { folderName } from '../../runs/checkpoint.js'
+import type { Coverage, RolloutRef } from '../api.js'
+import { Block, type Dictionaries, Dictionary } from './block.js'
+import { namesWithin, openWithin } from './files.js'
+import { LONGEST_LINE, parseObject } from './lines.js'
+import type { RawRecord } from './record.js'
+
+/** Bytes that the blocks of a run may take: two and a half million rollouts. */
+const MOST_BYTES = 128 * 2 ** 20
+
+/** Seconds for which reading goes on when nobody waits for it. */
+const GOES_ON = 10
+
+export interface File {
+  round: number
+  role: string
+  block: Block
+}
+
+export class RolloutStore {
+  readonly dictionaries: Dictionaries = { outcomes: new Dictionary(), stops: new Dictionary() }
+  readonly #root: string
+  #rounds: number[] = []
+  #roles = new Map<number, readonly string[]>()
+  #blocks = new Map<number, Map<string, Block>>()
+  #bytes = 0
+  #reading = new Map<string, Promise<Block>>()
+  /** Changes when what is being read no longer counts. */
+  #era = 0
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  /** Rounds with rollouts, ascending. */
+  get rounds(): readonly number[] {
+    return this.#rounds
+  }
+
+  /** Looks which rounds are there. A later one than `last` is still being written. */
+  async list(last: number): Promise<void> {
+    const names = await namesWithin(this.#root, 'rollouts')
+    const rounds = names.flatMap((name) => {
+      const round = /^round-\d{6,}$/.test(name) ? Number(name.slice('round-'.length)) : Number.NaN
+      return round <= last ? [round] : []
+    })
+    this.#rounds = rounds.sort((a, b) => a - b)
+  }
+
+  /** Forgets everything that was read. */
+  clear(): void {
+    this.#era++
+    this.#roles = new Map()
+    this.#blocks = new Map()
+    this.#reading = new Map()
+    this.#bytes = 0
+  }
+
+  /** The rounds of a range, newest first. */
+  within(from = 0, to = Number.MAX_SAFE_INTEGER): number[] {
+    return this.#rounds.filter((round) => round >= from && round <= to).reverse()
+  }
+
+  /** Names of a round's files, without their endings. */
+  async roles(round: number): Promise<readonly string[]> {
+    const known = this.#roles.get(round)
+    if (known) return known
+    const names = await namesWithin(this.#root, 'rollouts', folder(round))
+    const roles = names
+      .filter((name) => name.endsWith('.jsonl'))
+      .map((name) => name.slice(0, -'.jsonl'.length))
+    this.#roles.set(round, roles.sort())
+    return roles
+  }
+
+  /** Roles of the rounds that were looked at. */
+  knownRoles(): string[] {
+    return [...new Set([...this.#roles.values()].flat())].sort()
+  }
+
+  /**
+   * Reads what is not read yet of some rounds, and waits for it for `wait` seconds at most; then it goes on for a while,
+   * so that who asks again finds more.
+   */
+  async read(rounds: readonly number[], role: string | undefined, wait: number): Promise<Coverage> {
+    const until = performance.now() + (wait + GOES_ON) * 1000
+    const work = this.#readAll(rounds, role, until)
+    const patience = new AbortController()
+    await Promise.race([work, sleep(wait * 1000, undefined, { signal: patience.signal }).catch(() => {})])
+    patience.abort()
+    return { read: rounds.filter((round) => this.#isRead(round, role)).length, of: rounds.length }
+  }
+
+  async #readAll(rounds: readonly number[], role: string | undefined, until: number): Promise<void> {
+    const era = this.#era
+    for (const round of rounds) {
+      if (this.#isRead(round, role)) continue
+      for (const name of role === undefined ? await this.roles(round) : [role]) await this.block(round, name)
+      if (performance.now() > until || this.#era !== era) return
+    }
+  }
+
+  #isRead(round: number, role: string | undefined): boolean {
+    const wanted = role === undefined ? this.#roles.get(round) : [role]
+    return wanted?.every((name) => this.#blocks.get(round)?.has(name)) ?? false
+  }
+
+  /** Files that were read, of some rounds in their order. */
+  *files(rounds: Iterable<number>, role?: string): Iterable<File> {
+    for (const round of rounds) {
+      for (const [name, block] of this.#blocks.get(round) ?? []) {
+        if (role === undefined || role === name) yield { round, role: name, block }
+      }
+    }
+  }
+
+  /** An empty block where there is no such file. */
+  block(round: number, role: string): Promise<Block> {
+    const known = this.#blocks.get(round)?.get(role)
+    if (known) return Promise.resolve(known)
+    const key = `${round}/${role}`
+    const reading = this.#reading.get(key) ?? this.#readBlock(round, role, key)
+    this.#reading.set(key, reading)
+    return reading
+  }
+
+  async #readBlock(round: number, role: string, key: string): Promise<Block> {
+    const era = this.#era
+    const file = await openWithin(this.#root, 'rollouts', folder(round), `${role}.jsonl`)
+    let block: Block
+    try {
+      block = file ? await Block.read(file, this.dictionaries) : new Block(0, 0, new Uint32Array())
+    } catch {
+      // A file that cannot be read to its end counts as damage of one line.
+      block = new Block(0, 1, new Uint32Array())
+    } finally {
+      await file?.close()
+    }
+    if (this.#era !== era) return block
+    this.#reading.delete(key)
+    this.#keep(round, role, block)
+    return block
+  }
+
+  #keep(round: number, role: string, block: Block): void {
+    const files = this.#blocks.get(round) ?? new Map<string, Block>()
+    this.#blocks.set(round, files)
+    files.set(role, block)
+    this.#bytes += block.bytes
+    for (const [old, blocks] of this.#blocks) {
+      if (this.#bytes <= MOST_BYTES || old === round) break
+      for (const { bytes } of blocks.values()) this.#bytes -= bytes
+      this.#blocks.delete(old)
+    }
+  }
+
+  /** Damaged lines in what was read. */
+  damaged(): { file: string; lines: number }[] {
+    return [...this.files(this.#rounds)].flatMap(({ round, role, block }) =>
+      block.damaged === 0 ? [] : { file: `rollouts/${folder(round)}/${role}.jsonl`, lines: block.damaged },
+    )
+  }
+
+  /** The records of some rows of a file, those that cannot be read left out. */
+  async records(round: number, role: string, rows: readonly number[]): Promise<[RolloutRef, RawRecord][]> {
+    const block = await this.block(round, role)
+    const file = await openWithin(this.#root, 'rollouts', folder(round), `${role}.jsonl`)
+    if (file === undefined) return []
+    const found: [RolloutRef, RawRecord][] = []
+    try {
+      for (const row of rows) {
+        const { offset, length } = block.place(row)
+        if (length > LONGEST_LINE) continue
+        const bytes = Buffer.allocUnsafe(length)
+        await file.read(bytes, 0, length, offset)
+        const record = parseObject(bytes)
+        if (record) found.push([{ round, role, line: block.line(row) }, record])
+      }
+    } finally {
+      await file.close()
+    }
+    return found
+  }
+
+  /** The file itself, for those who look through all of its text. */
+  open(round: number, role: string) {
+    return openWithin(this.#root, 'rollouts', folder(round), `${role}.jsonl`)
+  }
+}
+
+function folder(round: number): string {
+  return `round-${folderName(round)}`
+}
