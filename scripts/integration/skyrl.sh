@@ -28,7 +28,7 @@ environment skyrl "$here/skyrl.txt" '>=3.12,<3.15'
 workspace
 
 # uv run must be the parent process: the API server takes the command line of its engine from it.
-export PATH="$(dirname "$uv"):$PATH" VIRTUAL_ENV=$env PYTHONPATH=$here/stubs PYTHONDONTWRITEBYTECODE=1
+export PATH="$(dirname "$uv"):$PATH" VIRTUAL_ENV=$env PYTHONPATH=$here/stubs/skyrl PYTHONDONTWRITEBYTECODE=1
 export JAX_PLATFORMS=cpu HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 # Compiled programs outlive a server: the second run of the same shapes does not compile again.
 export JAX_COMPILATION_CACHE_DIR=$home/jax-cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.1
