@@ -2,7 +2,7 @@
 import type { Datum } from '../core/datum.js'
 import type { DialectName, Profile } from './profile.js'
 import type { Answer } from './wire/endpoints.js'
-import type { SampleResponse } from './wire/messages.js'
+import type { SampledSequence, TopkLogprobs } from './wire/messages.js'
 
 export interface ConnectOptions {
   /** Default: TINKER_BASE_URL, else the hosted service. Keys come from TINKER_API_KEY alone. */
@@ -122,7 +122,6 @@ export type Loss =
   | { name: 'cross_entropy' }
   | { name: 'importance_sampling' }
   | { name: 'ppo' | 'cispo'; clipLow: number; clipHigh: number }
-  | { name: 'dro'; beta: number }
 
 export interface ForwardBackwardOptions extends TrainOptions {
   /**
@@ -159,6 +158,8 @@ export interface Adam {
 export interface Model {
   readonly id: string
   readonly spec: ModelSpec
+  /** Labels of requests that an earlier process sent and that were not asked for again yet. */
+  readonly sentBefore: ReadonlySet<string>
   /** `data` are logical datums: the client brings weights and advantages into the form the server needs. */
   forwardBackward(data: Datum[], loss: Loss, options?: ForwardBackwardOptions): Call<TrainResult>
   /** Log-probabilities of targets, without gradients. */
@@ -171,7 +172,7 @@ export interface Model {
   /** A sampler of the weights as they are now, in one request; not kept. */
   snapshot(options?: TrainOptions): Call<Sampler>
   loadWeights(path: string, options?: TrainOptions & { optimizer?: boolean }): Call<void>
-  /** Gives the model's place back; does nothing on servers that cannot. */
+  /** Gives the model's place back; what was not saved is gone. */
   unload(options?: CallOptions): Call<void>
 }
 
@@ -190,10 +191,18 @@ export interface SampleOptions extends CallOptions {
   topkPromptLogprobs?: number
 }
 
+export interface Sample {
+  /** `n` of them; each log-probability is a number. */
+  sequences: Required<SampledSequence>[]
+  /** Where asked for: of each prompt token given those before it; NaN for the first. */
+  promptLogprobs?: Float32Array
+  topkPromptLogprobs?: TopkLogprobs
+}
+
 export interface Sampler {
   readonly id: string
-  /** Every sequence has log-probabilities, one a token, all of them numbers. */
-  sample(prompt: Int32Array, options: SampleOptions): Call<SampleResponse>
+  /** Completions are cut behind the first stop id, also where the server did not. */
+  sample(prompt: Int32Array, options: SampleOptions): Call<Sample>
   /** Raw log-probability of each token given those before it; NaN for the first. */
   computeLogprobs(tokens: Int32Array, options?: CallOptions): Call<Float32Array>
 }

@@ -5,4 +5,6 @@
 export type * from './client.js'
 export * from './errors.js'
 export { type DialectName, type LossName, type Profile, profiles } from './profile.js'
-export type { SampledSequence, SampleResponse, TopkLogprobs } from './wire/messages.js'
+export { connect } from './service.js'
+export { cutAtString, planStop } from './stop.js'
+export type { SampledSequence, TopkLogprobs } from './wire/messages.js'

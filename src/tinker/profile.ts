@@ -1,7 +1,7 @@
 /** What the kinds of servers of the Tinker protocol do differently, as data. */
 
 export type DialectName = 'hosted' | 'skyrl' | 'tuft' | 'openrl'
-export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'dro'
+export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo'
 
 export interface Profile {
   dialect: DialectName
@@ -43,8 +43,8 @@ export interface Profile {
   truncates: boolean
   /** Several base models may be served by one address. */
   manyBaseModels: boolean
-  /** A model can be given back: the route, or none. */
-  unload: 'unload_model' | 'none'
+  /** Route that gives a model's place back. */
+  unload: 'unload_model' | 'delete_model'
   /** Checkpoints can be listed, fetched and deleted. */
   checkpoints: boolean
   /** Adapter scale: alpha for a rank, where the server fixes it. */
@@ -59,7 +59,7 @@ const hosted: Profile = {
   needsKey: true,
   train: 'protobuf',
   forward: 'forward_only',
-  losses: ['cross_entropy', 'importance_sampling', 'ppo', 'cispo', 'dro'],
+  losses: ['cross_entropy', 'importance_sampling', 'ppo', 'cispo'],
   reduction: 'token',
   weightsWithPolicyLoss: false,
   clip: 'bounds',
@@ -88,7 +88,6 @@ export const profiles: Record<DialectName, Profile> = {
     dialect: 'skyrl',
     needsKey: false,
     train: 'both',
-    losses: ['cross_entropy', 'importance_sampling', 'ppo', 'cispo'],
     reduction: 'sequence',
     weightsWithPolicyLoss: true,
     order: 'arrival',
@@ -133,7 +132,7 @@ export const profiles: Record<DialectName, Profile> = {
     stops: 'client',
     truncates: false,
     manyBaseModels: false,
-    unload: 'none',
+    unload: 'delete_model',
     checkpoints: false,
   },
 }

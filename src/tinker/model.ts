@@ -1,0 +1,422 @@
+/** A model in training on a server. */
+import { z } from 'zod'
+import type { Datum } from '../core/datum.js'
+import type { Operation, Progress } from './call.js'
+import { listCheckpoints } from './checkpoints.js'
+import { type Chunk, chunksOf, mergeResults } from './chunks.js'
+import type {
+  Adam,
+  Call,
+  CallOptions,
+  ForwardBackwardOptions,
+  Loss,
+  Model,
+  ModelSpec,
+  Sampler,
+  TrainOptions,
+  TrainResult,
+} from './client.js'
+import { PromiseLost, SequenceConflict, ServerError, UserError } from './errors.js'
+import type { Journal, PastRequest } from './journal.js'
+import { type Kind, Lane, type Request } from './lane.js'
+import type { Body, Line } from './line.js'
+import { counts, type PreparedLoss, prepareLoss } from './loss.js'
+import { RemoteSampler } from './sampler.js'
+import { answers, type RequestBody } from './wire/endpoints.js'
+import { trainRequestToJson, trainResultOfJson } from './wire/json.js'
+import type { ForwardBackwardOutput } from './wire/messages.js'
+import { decodeForwardBackwardOutput, encodeForwardBackwardRequest, protobufType } from './wire/protobuf.js'
+
+const savedName = /^[a-zA-Z0-9_-]{1,255}$/
+/** Statuses of servers that do not read protobuf. */
+const unreadStatuses = [400, 415, 422]
+
+export interface Home {
+  line: Line
+  journal: Journal | undefined
+  /** Number for a sampling session of the session. */
+  nextSampler: () => number
+  /** Throws where the session is over. */
+  check: () => void
+}
+
+export class RemoteModel implements Model {
+  readonly #lane: Lane
+  readonly #past: Map<string, PastRequest>
+  /** Samples under way of weights that the server reads from the model itself. */
+  readonly #samples = new Set<Promise<unknown>>()
+  /** Sequences that gradients are scaled for until the next step. */
+  #sequencesInStep: number | undefined
+
+  constructor(
+    readonly id: string,
+    readonly spec: ModelSpec,
+    private readonly home: Home,
+    past: PastRequest[] = [],
+  ) {
+    this.#past = new Map(past.flatMap((request) => (request.label ? [[request.label, request]] : [])))
+    this.#lane = new Lane(home.line, id, home.journal, this.#past)
+    for (const { seq, outcome, request } of past) {
+      const used = home.line.profile.order === 'expected' ? outcome !== 'failed' : true
+      if (used && (outcome || request)) this.#lane.next = Math.max(this.#lane.next, seq + 1)
+    }
+  }
+
+  get sentBefore(): ReadonlySet<string> {
+    return new Set(this.#past.keys())
+  }
+
+  forwardBackward(data: Datum[], loss: Loss, options: ForwardBackwardOptions = {}): Call<TrainResult> {
+    return this.#train('forward_backward', options, () => {
+      this.#sequencesInStep ??= options.sequencesInStep ?? data.length
+      const prepared = prepareLoss(data, loss, this.home.line.profile, this.#sequencesInStep)
+      return { prepared, counted: (i, t) => counts(data[i]!, loss, t) }
+    })
+  }
+
+  forward(data: Pick<Datum, 'tokens' | 'targets'>[], options: TrainOptions = {}): Call<TrainResult> {
+    return this.#train('forward', options, () => {
+      const weighted = data.map((datum) => ({
+        ...datum,
+        weights: new Float32Array(datum.tokens.length).fill(1),
+      }))
+      const plain = { ...this.home.line.profile, reduction: 'token' as const }
+      return { prepared: prepareLoss(weighted, { name: 'cross_entropy' }, plain), counted: () => true }
+    })
+  }
+
+  optimStep(adam: Adam, options: TrainOptions = {}): Call<{ metrics: Record<string, number> }> {
+    this.#sequencesInStep = undefined
+    this.#lane.changes++
+    const gradients = this.#lane.underWay('forward_backward')
+    const body = (seq: number): RequestBody<'optim_step'> => ({
+      model_id: this.id,
+      seq_id: seq,
+      adam_params: {
+        learning_rate: adam.learningRate,
+        beta1: adam.beta1,
+        beta2: adam.beta2,
+        eps: adam.epsilon,
+        weight_decay: adam.weightDecay,
+        grad_clip_norm: adam.clipNorm,
+      },
+      type: 'optim_step',
+    })
+    const request: Omit<Request<{ metrics: Record<string, number> }>, 'label'> = {
+      kind: 'optim_step',
+      ...encoding(body),
+      reading: {
+        type: 'OptimStep',
+        schema: answers.optim_step,
+        ofJson: ({ metrics }: z.output<typeof answers.optim_step>) => ({ metrics: numbersOf(metrics ?? {}) }),
+      },
+      keep: { store: (result) => result.metrics, restore: (metrics: never) => ({ metrics }) },
+      applied: () => ({ metrics: {} }),
+      before: (signal) => this.#quiet(signal),
+    }
+    return this.#call('optim_step', options, async (progress) => {
+      const result = await this.#lane.perform({ ...request, label: options.label }, progress)
+      if ((await Promise.all(gradients)).includes(false))
+        throw new ServerError(
+          `optim_step of model ${this.id} was applied without the gradients it was meant for.`,
+          {
+            hint: 'See the error of forward_backward, and load the last saved weights into a new model.',
+          },
+        )
+      return result
+    })
+  }
+
+  saveWeights(name: string, options: TrainOptions = {}): Call<{ path: string }> {
+    const body = (seq: number): RequestBody<'save_weights'> => ({
+      model_id: this.id,
+      path: name,
+      seq_id: seq,
+      overwrite: false,
+      type: 'save_weights',
+    })
+    return this.#save('save_weights', 'SaveWeights', 'training', name, body, options)
+  }
+
+  saveWeightsForSampler(name: string, options: TrainOptions = {}): Call<{ path: string }> {
+    const body = (seq: number): RequestBody<'save_weights_for_sampler'> => ({
+      model_id: this.id,
+      path: name,
+      seq_id: seq,
+      type: 'save_weights_for_sampler',
+    })
+    return this.#save('save_weights_for_sampler', 'SaveWeightsForSampler', 'sampler', name, body, options)
+  }
+
+  snapshot(options: TrainOptions = {}): Call<Sampler> {
+    const changes = this.#lane.changes
+    let number: number | undefined
+    const body = (seq: number): RequestBody<'save_weights_for_sampler'> => {
+      number ??= this.home.nextSampler()
+      return {
+        model_id: this.id,
+        seq_id: seq,
+        sampling_session_seq_id: number,
+        type: 'save_weights_for_sampler',
+      }
+    }
+    const schema = answers.save_weights_for_sampler.extend({ sampling_session_id: z.string() })
+    const request: Request<string> = {
+      kind: 'save_weights_for_sampler',
+      label: options.label,
+      ...encoding(body),
+      identity: () => 'snapshot',
+      reading: {
+        type: 'SaveWeightsForSampler',
+        schema,
+        ofJson: (answer: z.output<typeof schema>) => answer.sampling_session_id,
+      },
+      keep: { store: (id) => id, restore: (id: never) => id },
+    }
+    return this.#call('save_weights_for_sampler', options, async (progress) => {
+      const id = await this.#lane.perform(request, progress)
+      const live = this.home.line.profile.snapshots === 'live'
+      const stale = () => live && this.#lane.changes !== changes
+      return new RemoteSampler(this.home.line, id, {
+        first: this.home.journal?.past ? Math.floor(Math.random() * 1e9) : 0,
+        ...(live && { stale, during: (sample) => this.#keep(sample) }),
+      })
+    })
+  }
+
+  loadWeights(path: string, options: TrainOptions & { optimizer?: boolean } = {}): Call<void> {
+    this.#lane.changes++
+    const body = (seq: number): RequestBody<'load_weights'> => ({
+      model_id: this.id,
+      seq_id: seq,
+      path,
+      optimizer: options.optimizer ?? true,
+      type: 'load_weights',
+    })
+    const request: Request<void> = {
+      kind: 'load_weights',
+      label: options.label,
+      ...encoding(body),
+      reading: { type: 'LoadWeights', schema: answers.load_weights, ofJson: () => undefined },
+      applied: () => undefined,
+      before: async (signal) => {
+        if (this.home.line.profile.loadFirstOnly && this.#lane.next > 1)
+          throw new UserError(`Model ${this.id} cannot load ${path}: it was trained or saved before.`, {
+            hint: 'This server loads weights into new models only: create one.',
+          })
+        await this.#quiet(signal)
+      },
+    }
+    return this.#call('load_weights', options, (progress) => this.#lane.perform(request, progress))
+  }
+
+  unload(options: CallOptions = {}): Call<void> {
+    const { line } = this.home
+    const what = `unload_model of model ${this.id}`
+    return line.call(
+      what,
+      async (progress) => {
+        const { unload } = line.profile
+        const type = unload === 'unload_model' && { type: unload }
+        const content = JSON.stringify({ model_id: this.id, ...type })
+        const post = { path: unload, what, signal: progress.signal, repeatable: true }
+        const promise = await line.promise({ ...post, body: () => ({ content }) })
+        progress.accepted()
+        const reading = { type: 'UnloadModel', schema: answers.unload_model, ofJson: () => undefined }
+        await line.retrieve(promise, reading, { what, signal: progress.signal, progress })
+      },
+      options,
+    )
+  }
+
+  #train(
+    kind: 'forward_backward' | 'forward',
+    options: TrainOptions,
+    prepare: () => { prepared: PreparedLoss; counted: (datum: number, position: number) => boolean },
+  ): Call<TrainResult> {
+    const { line } = this.home
+    return this.#call(kind, options, async (progress) => {
+      if (kind === 'forward' && line.profile.forward === 'none')
+        throw new UserError(`${line.profile.dialect} servers have no forward.`)
+      const { prepared, counted } = prepare()
+      const { chunkDatums, chunkBytes } = line.limits
+      const chunks = chunksOf(prepared.data, { datums: chunkDatums, bytes: chunkBytes })
+      let first = 0
+      const results = chunks.map((chunk, i) => {
+        const from = first
+        first += chunk.data.length
+        const label = options.label === undefined || i === 0 ? options.label : `${options.label}#${i + 1}`
+        const request = this.#trainRequest(kind, prepared, chunk, label, (j, t) => counted(from + j, t))
+        const last = i === chunks.length - 1
+        return this.#lane.perform(request, last ? progress : { ...progress, accepted: () => {} })
+      })
+      return mergeResults(
+        await allOf(results),
+        chunks.map(({ data }) => data.length),
+      )
+    })
+  }
+
+  #trainRequest(
+    kind: 'forward_backward' | 'forward',
+    { lossFn, config }: PreparedLoss,
+    chunk: Chunk,
+    label: string | undefined,
+    counted: (datum: number, position: number) => boolean,
+  ): Request<TrainResult> {
+    const { line } = this.home
+    const forwardOnly = kind === 'forward'
+    const message = (seqId: number) => ({
+      modelId: this.id,
+      seqId,
+      data: chunk.data,
+      lossFn,
+      lossFnConfig: config,
+      forwardOnly,
+    })
+    const byRoute = forwardOnly && line.profile.forward === 'route'
+    const encode = (seq: number): Body =>
+      byRoute || line.encoding === 'json'
+        ? { content: JSON.stringify(trainRequestToJson(message(seq))), path: kind }
+        : {
+            content: encodeForwardBackwardRequest(message(seq)),
+            type: protobufType,
+            path: 'forward_backward',
+          }
+    const result = (output: ForwardBackwardOutput) => {
+      if (!byRoute) line.encoding ??= 'protobuf'
+      return resultOf(output, chunk, counted, `${kind} of model ${this.id}`)
+    }
+    return {
+      kind,
+      label,
+      encode,
+      identity: () => encodeForwardBackwardRequest(message(0)),
+      bytes: chunk.bytes,
+      reading: {
+        type: forwardOnly ? 'Forward' : 'ForwardBackward',
+        schema: answers.forward_backward,
+        ofJson: (json) => result(trainResultOfJson(json)),
+        ofProtobuf: (bytes) => result(decodeForwardBackwardOutput(bytes)),
+      },
+      refused: (status) => {
+        const fallBack = line.profile.train === 'both' && !line.encoding && unreadStatuses.includes(status)
+        if (fallBack && !byRoute) line.encoding = 'json'
+        return fallBack && !byRoute
+      },
+    }
+  }
+
+  #save(
+    kind: 'save_weights' | 'save_weights_for_sampler',
+    type: string,
+    listed: 'training' | 'sampler',
+    name: string,
+    body: (seq: number) => object,
+    options: TrainOptions,
+  ): Call<{ path: string }> {
+    const schema = z.object({ path: z.string() })
+    let tries = 0
+    const counted = (seq: number) => {
+      tries++
+      return body(seq)
+    }
+    const request: Request<{ path: string }> = {
+      kind,
+      label: options.label,
+      ...encoding(body),
+      encode: (seq) => encoding(counted).encode(seq),
+      reading: { type, schema, ofJson: ({ path }: { path: string }) => ({ path }) },
+      keep: { store: ({ path }) => path, restore: (path: never) => ({ path }) },
+      applied: () => this.#find(listed, name),
+    }
+    return this.#call(kind, options, async (progress) => {
+      if (!savedName.test(name))
+        throw new UserError(`"${name}" is no name for saved weights.`, {
+          hint: 'Names have letters, digits, - and _ alone, at most 255.',
+        })
+      try {
+        return await this.#lane.perform(request, progress)
+      } catch (error) {
+        const exists = error instanceof SequenceConflict && error.expected === undefined
+        if (!exists || error.message.includes('sent before')) throw error
+        if (tries > 1 || this.home.journal?.past) return await this.#find(listed, name)
+        throw new UserError(`Model ${this.id} has saved weights of the name ${name} already.`, {
+          hint: 'Save under a name that was never used before.',
+          cause: error,
+        })
+      }
+    })
+  }
+
+  /** Weights that are known to be saved, though the answer was lost. */
+  async #find(type: 'training' | 'sampler', name: string): Promise<{ path: string }> {
+    const { line } = this.home
+    const list = line.profile.checkpoints ? await listCheckpoints(line, this.id, line.signal) : []
+    const found = list.find((item) => item.type === type && item.id.split('/').at(-1) === name)
+    if (found) return { path: found.path }
+    throw new PromiseLost(`${line.transport.base} saved ${name}, but does not say where.`, 'yes', {
+      hint: 'Save again under another name.',
+    })
+  }
+
+  #call<T>(kind: Kind, options: TrainOptions, work: (progress: Progress) => Promise<T>): Operation<T> {
+    const checked = (progress: Progress) => {
+      this.home.check()
+      return work(progress)
+    }
+    return this.home.line.call(`${kind} of model ${this.id}`, async (progress) => checked(progress), options)
+  }
+
+  #keep(sample: Promise<unknown>): void {
+    const ended = sample.catch(() => {}).finally(() => this.#samples.delete(ended))
+    this.#samples.add(ended)
+  }
+
+  /** Samples that read the model's own weights end before these change. */
+  async #quiet(_signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#samples)
+  }
+}
+
+function resultOf(
+  { outputs, metrics }: ForwardBackwardOutput,
+  chunk: Chunk,
+  counted: (datum: number, position: number) => boolean,
+  what: string,
+): TrainResult {
+  const unusable = (why: string) =>
+    new ServerError(`${what} was answered with ${why}.`, {
+      hint: 'Its gradients cannot be trusted: load the last saved weights into a new model.',
+    })
+  if (outputs.length !== chunk.data.length)
+    throw unusable(`the outputs of ${outputs.length} sequences where ${chunk.data.length} were sent`)
+  const logprobs = outputs.map((record, i) => {
+    const values = record.logprobs?.data
+    const { length } = chunk.data[i]!.tokens
+    if (!(values instanceof Float32Array)) throw unusable('outputs that have no log-probabilities')
+    if (values.length !== length) throw unusable(`${values.length} log-probabilities for ${length} tokens`)
+    if (values.some((value, t) => Number.isNaN(value) && counted(i, t)))
+      throw unusable('log-probabilities that are not numbers')
+    return values
+  })
+  return { logprobs, metrics }
+}
+
+function encoding(body: (seq: number) => object): Pick<Request<never>, 'encode' | 'identity' | 'bytes'> {
+  const content = (seq: number) => JSON.stringify(body(seq))
+  return { encode: (seq) => ({ content: content(seq) }), identity: () => content(0), bytes: 200 }
+}
+
+function numbersOf(metrics: Record<string, number | null>): Record<string, number> {
+  return Object.fromEntries(Object.entries(metrics).map(([key, value]) => [key, value ?? Number.NaN]))
+}
+
+/** All values; where some fail, the first failure once all have ended. */
+async function allOf<T>(promises: Promise<T>[]): Promise<T[]> {
+  const ends = await Promise.allSettled(promises)
+  return ends.map((end) => {
+    if (end.status === 'rejected') throw end.reason
+    return end.value
+  })
+}

@@ -1,0 +1,200 @@
+/** A session: its models and samplers, kept alive by heartbeats. */
+import { link } from './abort.js'
+import type { Call, CallOptions, Model, ModelSpec, Sampler, Session, TrainOptions } from './client.js'
+import { type TinkerError, UserError } from './errors.js'
+import type { Journal, PastRequest } from './journal.js'
+import { Gone, type Line } from './line.js'
+import { RemoteModel } from './model.js'
+import { RemoteSampler } from './sampler.js'
+import { answers, type RequestBody } from './wire/endpoints.js'
+
+/** Without an answer to heartbeats for so long, the caller is warned, ms. */
+const silenceMs = 120_000
+/** Sampling sessions of one process; a process that goes on with a session counts from a number of its own. */
+const samplersPerProcess = 1_000_000
+
+export class RemoteSession implements Session {
+  lost: TinkerError | undefined
+  #timer: NodeJS.Timeout | undefined
+  #heard = performance.now()
+  #beating = false
+  #nextModel: number
+  #nextSampler: number
+
+  constructor(
+    private readonly line: Line,
+    private readonly journal: Journal | undefined,
+    readonly id: string,
+    taken: { models: number; resumes: number } = { models: 0, resumes: 0 },
+  ) {
+    this.#nextModel = taken.models
+    this.#nextSampler = taken.resumes * samplersPerProcess
+    this.#timer = setInterval(() => this.#beat(), line.hearing.patience.heartbeatMs).unref()
+    line.signal.addEventListener('abort', this.#stop, { once: true })
+  }
+
+  createModel(spec: ModelSpec, options: TrainOptions = {}): Call<Model> {
+    const number = this.#nextModel++
+    return this.line.call(
+      `create_model ${spec.baseModel}`,
+      async (progress) => {
+        this.#check()
+        if (spec.rank > this.line.profile.maxRank)
+          this.line.hearing.warn(
+            `Rank ${spec.rank} is more than the ${this.line.profile.maxRank} that ${this.line.profile.dialect} servers take unless told.`,
+          )
+        const what = `create_model ${spec.baseModel}`
+        const content = JSON.stringify(bodyOf(this.id, number, spec))
+        const { signal } = progress
+        const digest = ''
+        const id = await this.journal?.send({
+          kind: 'create_model',
+          seq: number,
+          digest,
+          spec,
+          ...labelOf(options),
+        })
+        const post = { path: 'create_model', body: () => ({ content }), what, signal, repeatable: true }
+        const promise = await this.line.promise(post)
+        progress.accepted()
+        if (id !== undefined) await this.journal!.accepted(id, promise.requestId)
+        const modelId = await this.line.retrieve(promise, reading, { what, signal, progress })
+        if (id !== undefined) await this.journal!.settled(id, 'done', modelId)
+        return this.model(modelId, spec)
+      },
+      options,
+    )
+  }
+
+  createSampler(of: { baseModel: string } | { path: string }, options: CallOptions = {}): Call<Sampler> {
+    const number = this.#nextSampler++
+    const what = 'create_sampling_session'
+    return this.line.call(
+      what,
+      async ({ signal }) => {
+        this.#check()
+        const body: RequestBody<'create_sampling_session'> = {
+          session_id: this.id,
+          sampling_session_seq_id: number,
+          ...('path' in of ? { model_path: of.path } : { base_model: of.baseModel }),
+          type: 'create_sampling_session',
+        }
+        const answer = await this.line.ask(what, body, answers.create_sampling_session, { what, signal })
+        return new RemoteSampler(this.line, answer.sampling_session_id, { first: 0 })
+      },
+      options,
+    )
+  }
+
+  model(id: string, spec: ModelSpec, past: PastRequest[] = []): Model {
+    const nextSampler = () => this.#nextSampler++
+    return new RemoteModel(
+      id,
+      spec,
+      { line: this.line, journal: this.journal, nextSampler, check: () => this.#check() },
+      past,
+    )
+  }
+
+  /** Asks for a model that an earlier process created. */
+  async takeUp(past: PastRequest, requests: PastRequest[], signal: AbortSignal): Promise<Model | undefined> {
+    if (past.outcome === 'done') return this.model(String(past.result), past.spec!, requests)
+    if (past.outcome === 'failed' || !past.request) return undefined
+    const what = `create_model ${past.spec!.baseModel}`
+    const progress = { signal, tell: () => {}, accepted: () => {} }
+    try {
+      const promise = { requestId: past.request, seconds: 0 }
+      return this.model(
+        await this.line.retrieve(promise, reading, { what, signal, progress }),
+        past.spec!,
+        requests,
+      )
+    } catch (error) {
+      if (error instanceof Gone) return undefined
+      throw error
+    }
+  }
+
+  /** Whether the server knows the session. */
+  async alive(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#ask(signal)
+      return true
+    } catch (error) {
+      if (error instanceof UserError) return false
+      throw error
+    }
+  }
+
+  close(): void {
+    this.line.signal.removeEventListener('abort', this.#stop)
+    this.#stop()
+  }
+
+  readonly #stop = () => clearInterval(this.#timer)
+
+  async #beat(): Promise<void> {
+    if (this.#beating || this.lost) return
+    this.#beating = true
+    const linked = link([this.line.signal], { ms: silenceMs, late: () => new Error('no answer') })
+    try {
+      await this.#ask(linked.signal)
+      this.#heard = performance.now()
+    } catch (error) {
+      if (error instanceof UserError) {
+        this.lost = new UserError(
+          `Session ${this.id} is over: ${this.line.transport.base} does not know it any more.`,
+          {
+            hint: 'Open a new session, and load the last saved weights into new models.',
+            cause: error,
+          },
+        )
+        this.close()
+        this.line.hearing.warn(this.lost.message)
+      } else if (!this.line.signal.aborted && performance.now() - this.#heard >= silenceMs) {
+        const seconds = Math.round((performance.now() - this.#heard) / 1000)
+        this.line.hearing.warn(`${this.line.transport.base} has not answered a heartbeat for ${seconds} s.`)
+      }
+    } finally {
+      linked.release()
+      this.#beating = false
+    }
+  }
+
+  #ask(signal: AbortSignal) {
+    const body: RequestBody<'session_heartbeat'> = { session_id: this.id, type: 'session_heartbeat' }
+    return this.line.ask('session_heartbeat', body, answers.session_heartbeat, {
+      what: 'session_heartbeat',
+      signal,
+    })
+  }
+
+  #check(): void {
+    if (this.lost) throw this.lost
+  }
+}
+
+const reading = {
+  type: 'CreateModel',
+  schema: answers.create_model,
+  ofJson: (answer: { model_id: string }) => answer.model_id,
+}
+
+function bodyOf(session: string, number: number, spec: ModelSpec): RequestBody<'create_model'> {
+  return {
+    session_id: session,
+    model_seq_id: number,
+    base_model: spec.baseModel,
+    user_metadata: {},
+    lora_config: {
+      rank: spec.rank,
+      ...(spec.seed !== undefined && { seed: spec.seed }),
+      train_unembed: spec.trainUnembedding ?? true,
+      train_mlp: spec.trainMlp ?? true,
+      train_attn: spec.trainAttention ?? true,
+    },
+    type: 'create_model',
+  }
+}
+
+const labelOf = ({ label }: TrainOptions) => (label === undefined ? {} : { label })
