@@ -3,6 +3,7 @@ import { Template } from '@huggingface/jinja'
 import { DataError, messageOf } from '../../core/errors.js'
 import type { ChatMessage } from '../engine.js'
 import { isObject, type JsonObject, readText } from './files.js'
+import { mendStripCalls, stripFunctions } from './strip.js'
 
 export type RenderChat = (messages: ChatMessage[], generationPrompt: boolean) => string
 
@@ -27,6 +28,7 @@ export async function readChatTemplate(
   const source = inFile ?? defaultTemplate(path, settings.chat_template)
   const variables = {
     ...specialTokens(settings),
+    ...stripFunctions,
     tools: null,
     documents: null,
     enable_thinking: thinking,
@@ -73,7 +75,9 @@ function parse(path: string, source: string | undefined): Template {
     })
   }
   try {
-    return new Template(source)
+    const template = new Template(source)
+    mendStripCalls(template)
+    return template
   } catch (error) {
     throw new DataError(`The chat template in ${path} cannot be understood: ${messageOf(error)}.`, {
       hint: 'Correct the template, or put another one into a file chat_template.jinja in the model folder.',
