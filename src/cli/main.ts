@@ -172,6 +172,19 @@ command('export')
   .option('--json', 'print events as JSON, one a line')
   .action(async (run, options) => (await import('./export.js')).exportRole(run, options))
 
+command('ui')
+  .description('serve a web page of the runs of a folder, finished and running')
+  .argument('[runs]', 'folder of runs, or of a single one', path, 'runs')
+  .option('--port <n>', 'port to listen on (default: the first free one from 7700 on)', wholeNumber(0))
+  .option(
+    '--host <name>',
+    'address to listen on; others than the default can be reached from elsewhere',
+    path,
+    '127.0.0.1',
+  )
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (folder, options) => (await import('./ui.js')).ui(folder, options))
+
 command('games')
   .description('list the games and their roles')
   .option('--json', 'print events as JSON, one a line')

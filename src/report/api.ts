@@ -133,6 +133,8 @@ export interface RunDetail extends RunSummary {
   rollouts: { first: number; last: number; rounds: number } | null
   /** Seconds of play: the sum of time/round_s. */
   seconds: number
+  /** Alarms took the run back to the checkpoint of an earlier round: what `round` and those since `to` gave was undone. */
+  rollbacks: { round: number; to: number; alarm: string }[]
   /** Lines that could not be read, by file. */
   damaged: { file: string; lines: number }[]
 }
@@ -482,8 +484,8 @@ export interface Comparison {
 // Server-sent events of /api/events: the event's name is `kind`, its data this object
 
 export type LiveEvent =
-  /** The list of runs, or the state of one, changed. */
-  | { kind: 'runs'; runs: RunSummary[] }
+  /** All runs at first; then those that are new or changed, and the ids of those that are gone. */
+  | { kind: 'runs'; runs: RunSummary[]; gone: string[] }
   /** Rounds were played in the run that is watched. */
   | { kind: 'rounds'; run: string; from: number; to: number; metrics: MetricsAnswer }
   | { kind: 'alarms'; run: string; alarms: Alarm[] }
@@ -510,7 +512,8 @@ export const address = {
   rollout: (run: string, ref: RolloutRef): string => `${at(run)}/rollout${search(ref)}`,
   match: (run: string, ref: RolloutRef): string => `${at(run)}/match${search(ref)}`,
   compare: (runs: readonly string[]): string => `/api/compare${search({ runs })}`,
-  events: (run?: string): string => `/api/events${search({ run })}`,
+  /** Rounds after `since` are told at once, so that none is missed between an answer and the stream. */
+  events: (run?: string, since?: number): string => `/api/events${search({ run, since })}`,
 }
 
 function at(run: string): string {

@@ -28,6 +28,7 @@ export class JournalIndex implements Follower {
   measurements: Measurement[] = []
   checkpoints: { round: number; bytes: number }[] = []
   skipped: { round: number; reason: string }[] = []
+  rollbacks: { round: number; to: number; alarm: string }[] = []
   readonly tail: Tail
   /** Optimizer steps of each policy by round. */
   #versions = new Map<string, Int32Array>()
@@ -49,6 +50,7 @@ export class JournalIndex implements Follower {
     if (kind === 'round') this.#addRound(round, record)
     else if (kind === 'alarm') this.#addAlarm(round, record)
     else if (kind === 'eval') this.#addMeasurement(round, record)
+    else if (kind === 'rollback') this.#addRollback(round, record)
     else if (kind === 'checkpoint') this.checkpoints.push({ round, bytes: bytesOf(record.files) })
   }
 
@@ -59,6 +61,7 @@ export class JournalIndex implements Follower {
     this.measurements = []
     this.checkpoints = []
     this.skipped = []
+    this.rollbacks = []
     this.#versions = new Map()
   }
 
@@ -92,6 +95,10 @@ export class JournalIndex implements Follower {
       threshold: numberOf(threshold),
       action: typeof action === 'string' ? action : null,
     })
+  }
+
+  #addRollback(round: number, { to, alarm }: Record<string, unknown>): void {
+    if (typeof to === 'number' && typeof alarm === 'string') this.rollbacks.push({ round, to, alarm })
   }
 
   #addMeasurement(round: number, { name, n, accuracy }: Record<string, unknown>): void {

@@ -14,8 +14,8 @@ const DEPTH = 3
 const OPEN = 4
 const IN_USE = 30_000
 
-/** Milliseconds for which the list of folders is taken as it was. */
-const FRESH = 1000
+/** Milliseconds for which the list of folders is taken as it was, and a run that nobody plays. */
+const FRESH = 3000
 
 /** Runs whose files are read at the same time. */
 const AT_ONCE = 16
@@ -55,7 +55,7 @@ export class Library {
     await this.#look()
     const runs = [...this.#runs.values()]
     for (let i = 0; i < runs.length; i += AT_ONCE) {
-      await Promise.all(runs.slice(i, i + AT_ONCE).map((run) => run.refresh()))
+      await Promise.all(runs.slice(i, i + AT_ONCE).map((run) => run.glance(FRESH)))
     }
     const summaries = runs.map((run) => run.summary())
     return {

@@ -19,6 +19,7 @@ export async function listRollouts(store: RolloutStore, query: RolloutsQuery): P
   const rounds = store.within(query.from, Math.min(query.to ?? start.to, start.to))
   if (query.order === 'old') rounds.reverse()
   const limit = Math.min(MOST, Math.max(1, query.limit ?? LIMIT))
+  if (rounds[0] !== undefined) await store.roles(rounds[0])
   const common = () => ({
     roles: store.knownRoles(),
     outcomes: store.dictionaries.outcomes.words.filter((word) => word !== null),

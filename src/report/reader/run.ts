@@ -50,6 +50,7 @@ export class RunReader {
   #fault: string | null = null
   #configSeen = ''
   #started = 0
+  #refreshed = Number.NEGATIVE_INFINITY
   #lock: string | undefined
   #refreshing: Promise<void> | undefined
   #opening: Promise<void> | undefined
@@ -63,6 +64,12 @@ export class RunReader {
     this.journal = new JournalIndex(root)
     this.metrics = new MetricsIndex(root)
     this.store = new RolloutStore(root)
+  }
+
+  /** As `refresh`, unless the run was still `age` milliseconds ago. */
+  async glance(age: number): Promise<void> {
+    const isStill = this.#lock === undefined && performance.now() - this.#refreshed < age
+    if (!isStill) await this.refresh()
   }
 
   /** Reads what is new of what the list of runs needs. */
@@ -93,6 +100,7 @@ export class RunReader {
     await this.#readConfig()
     await this.journal.read()
     this.#lock = await readWithin(this.root, 'lock', 4096)
+    this.#refreshed = performance.now()
   }
 
   async #open(): Promise<void> {
@@ -161,6 +169,7 @@ export class RunReader {
       history: this.alarms(),
       checkpoints: await this.#checkpoints(),
       skipped: journal.skipped.slice(-MOST_SKIPPED),
+      rollbacks: journal.rollbacks,
       band: bandOf(this.config),
       rollouts:
         rounds.length === 0 ? null : { first: rounds[0]!, last: rounds.at(-1)!, rounds: rounds.length },
