@@ -1,0 +1,204 @@
+/** Curves over rounds, drawn by uPlot: one cursor for all charts of a page, zoom by dragging, a round opened by a click. */
+import { useContext, useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import { number, rounds } from '../../view/format.js'
+import { smoothed } from '../../view/smooth.js'
+import { DarkContext } from '../hooks.js'
+import { TextAlternative } from '../ui.js'
+
+export interface Curve {
+  label: string
+  color: string
+  values: (number | null)[]
+  /** Ends of an interval around every value. */
+  low?: (number | null)[] | undefined
+  high?: (number | null)[] | undefined
+  /** Draws the values as dots, where there are few. */
+  dots?: boolean
+}
+
+export interface LineChartProps {
+  title: string
+  /** First and last round of every point. */
+  from: number[]
+  to: number[]
+  curves: Curve[]
+  log?: boolean
+  /** 0 (none) to 0.99. */
+  smooth?: number
+  /** Every value lies in 0 .. 1. */
+  share?: boolean
+  range?: readonly [number, number] | undefined
+  zoom?(range: [number, number]): void
+  open?(from: number, to: number): void
+}
+
+const HEIGHT = 170
+
+export function LineChart(props: LineChartProps) {
+  const { title, from, to, curves } = props
+  const dark = useContext(DarkContext)
+  const place = useRef<HTMLDivElement>(null)
+  const legend = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
+  const latest = useRef(props)
+  latest.current = props
+  const shape = JSON.stringify([
+    dark,
+    props.log,
+    (props.smooth ?? 0) > 0,
+    curves.map(({ label, color, low, dots }) => [label, color, low !== undefined, dots]),
+  ])
+
+  useEffect(() => {
+    const made = make(place.current!, legend.current!, latest)
+    plot.current = made
+    const observer = new ResizeObserver(([entry]) => {
+      const width = Math.floor(entry!.contentRect.width)
+      if (width > 0 && width !== made.width) made.setSize({ width, height: HEIGHT })
+    })
+    observer.observe(place.current!)
+    return () => {
+      observer.disconnect()
+      made.destroy()
+      plot.current = null
+    }
+  }, [shape])
+  useEffect(() => {
+    const [low, high] = props.range ?? [from[0] ?? 0, to.at(-1) ?? 1]
+    plot.current?.setData(dataOf(props), false)
+    plot.current?.setScale('x', { min: low, max: Math.max(high, low + 1) })
+    showValues(legend.current!, props, null)
+  }, [from, to, curves, props.smooth, props.range, shape])
+
+  const keys = (event: KeyboardEvent) => {
+    const made = plot.current
+    if (made === null) return
+    const at = made.cursor.idx ?? null
+    if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {
+      const step = event.key === 'ArrowLeft' ? -1 : 1
+      const next = Math.max(0, Math.min(from.length - 1, at === null ? from.length - 1 : at + step))
+      made.setCursor({ left: made.valToPos(to[next]!, 'x'), top: 10 })
+    } else if (event.key === 'Enter' && at !== null) props.open?.(from[at]!, to[at]!)
+    else return
+    event.preventDefault()
+  }
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span class="chart-title">{title}</span>
+        <span class="legend" ref={legend} aria-hidden="true" />
+      </figcaption>
+      <div ref={place} tabIndex={0} onKeyDown={keys} role="img" aria-label={describe(props)} class="plot" />
+      <TextAlternative
+        summary={describe(props)}
+        head={['round', ...curves.map(({ label }) => label)]}
+        rows={to.map((round, i) => [
+          from[i] === round ? round : `${from[i]}–${round}`,
+          ...curves.map(({ values }) => number(values[i])),
+        ])}
+      />
+    </figure>
+  )
+}
+
+function describe({ title, curves }: LineChartProps): string {
+  const lines = curves.map(({ label, values }) => {
+    const known = values.filter((value) => value !== null)
+    return known.length === 0
+      ? `${label}: nothing`
+      : `${label}: ${number(known[0])} to ${number(known.at(-1))}`
+  })
+  return `${title}. ${lines.join('; ')}.`
+}
+
+/** Of each curve: ends of its interval, the values as they are where they are smoothed, the line. */
+function dataOf({ to, curves, smooth = 0 }: LineChartProps): uPlot.AlignedData {
+  const columns = curves.flatMap(({ values, low, high }) => [
+    ...(low && high ? [high, low] : []),
+    ...(smooth > 0 ? [values] : []),
+    smoothed(values, smooth),
+  ])
+  return [to, ...columns] as uPlot.AlignedData
+}
+
+function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineChartProps }): uPlot {
+  const { curves, log = false, smooth = 0, share = false, from, to, range } = latest.current
+  const style = getComputedStyle(document.documentElement)
+  const ink = style.getPropertyValue('--quiet')
+  const grid = { stroke: style.getPropertyValue('--line'), width: 1 }
+  const axis = { stroke: ink, grid, ticks: { show: false }, font: '11px system-ui' }
+  const series: uPlot.Series[] = [{}]
+  const bands: uPlot.Band[] = []
+  for (const { color, low, dots = false } of curves) {
+    if (low) {
+      bands.push({ series: [series.length, series.length + 1], fill: `${color}2b` })
+      series.push({ width: 0, points: { show: false } }, { width: 0, points: { show: false } })
+    }
+    if (smooth > 0) series.push({ stroke: `${color}55`, width: 1, points: { show: false } })
+    series.push({ stroke: color, width: 1.75, points: { show: dots, size: 6, fill: color }, spanGaps: true })
+  }
+  const made = new uPlot(
+    {
+      width: Math.max(120, place.clientWidth),
+      height: HEIGHT,
+      padding: [8, 8, 0, 0],
+      series,
+      bands,
+      legend: { show: false },
+      cursor: { sync: { key: 'rounds' }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
+      scales: {
+        x: { time: false },
+        y: { distr: log ? 3 : 1, ...(share && !log && { range: [0, 1] as uPlot.Range.MinMax }) },
+      },
+      axes: [
+        { ...axis, size: 26 },
+        {
+          ...axis,
+          size: 52,
+          values: (_, splits) => splits.map((value) => (value === null ? '' : number(value))),
+        },
+      ],
+      hooks: {
+        setCursor: [(u) => showValues(legend, latest.current, u.cursor.idx ?? null)],
+        setSelect: [
+          (u) => {
+            if (u.select.width < 4) return
+            const ends = [u.select.left, u.select.left + u.select.width].map((x) => u.posToVal(x, 'x'))
+            u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+            latest.current.zoom?.([Math.floor(ends[0]!), Math.ceil(ends[1]!)])
+          },
+        ],
+      },
+    },
+    dataOf(latest.current),
+    place,
+  )
+  const [low, high] = range ?? [from[0] ?? 0, to.at(-1) ?? 1]
+  made.setScale('x', { min: low, max: Math.max(high, low + 1) })
+  let pressed = 0
+  made.over.addEventListener('mousedown', (event) => {
+    pressed = event.clientX
+  })
+  made.over.addEventListener('click', (event) => {
+    const at = made.cursor.idx
+    const { from: first, to: last, open } = latest.current
+    if (typeof at === 'number' && Math.abs(event.clientX - pressed) < 4) open?.(first[at]!, last[at]!)
+  })
+  return made
+}
+
+/** The values under the cursor, or the last ones. Written past the renderer: the cursor moves often. */
+function showValues(legend: HTMLElement, { from, to, curves }: LineChartProps, at: number | null): void {
+  const parts = curves.map(({ label, color, values }) => {
+    const item = document.createElement('span')
+    const dot = document.createElement('i')
+    dot.style.background = color
+    const value = at === null ? values.findLast((each) => each !== null) : values[at]
+    item.append(dot, `${label} `, Object.assign(document.createElement('b'), { textContent: number(value) }))
+    return item
+  })
+  const where = document.createElement('span')
+  where.textContent = at === null ? '' : rounds(from[at] ?? 0, to[at] ?? 0)
+  legend.replaceChildren(where, ...parts)
+}

@@ -1,0 +1,179 @@
+/** Two to four runs: their settings where they differ, their numbers in the same charts. */
+import { useContext, useMemo, useState } from 'preact/hooks'
+import type { Comparison, MetricsAnswer } from '../../api.js'
+import { plain } from '../view/text.js'
+import { LineChart } from './charts/line.js'
+import { lineColor } from './colors.js'
+import { DarkContext, useData, useSeen, useSource, useStored } from './hooks.js'
+import { Change } from './runs.js'
+import { Await, Link, Section, Status } from './ui.js'
+
+export function ComparePage({ runs }: { runs: string[] }) {
+  const source = useSource()
+  const asked = useData(runs.length < 2 ? null : `compare ${runs}`, () => source.compare(runs))
+  if (runs.length < 2) return <p class="empty">Choose two to four runs in the list of runs.</p>
+  return (
+    <>
+      <div class="bar">
+        <h1>Comparison</h1>
+      </div>
+      <Await asked={asked}>{(comparison) => <Compared comparison={comparison} />}</Await>
+    </>
+  )
+}
+
+/** What is shown before anything is searched for. */
+const first =
+  /^heldout\/(accuracy|greedy)$|\/reward\/mean$|^pass_rate\/mean$|\/policy\/entropy$|valid_frac$|accuracy_valid$/
+
+function Compared({ comparison }: { comparison: Comparison }) {
+  const { runs, differences, metrics } = comparison
+  const dark = useContext(DarkContext)
+  const [wanted, setWanted] = useState('')
+  const [smooth, setSmooth] = useStored('smooth', '0')
+  const names = metrics.filter((name) =>
+    wanted === ''
+      ? first.test(name)
+      : !/\/p\d+$|_(low|high)$/.test(name) && name.includes(wanted.toLowerCase()),
+  )
+  return (
+    <>
+      <Section title="Runs">
+        <div class="scroll">
+          <table class="compared">
+            <thead>
+              <tr>
+                <td />
+                {runs.map(({ id }, i) => (
+                  <th key={id} scope="col">
+                    <i class="dot" style={{ background: lineColor(i, dark) }} />
+                    <Link to={{ page: 'run', run: id, tab: 'overview' }}>
+                      <bdi>{plain(id)}</bdi>
+                    </Link>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              <tr>
+                <th scope="row">status</th>
+                {runs.map(({ id, status, round, rounds }) => (
+                  <td key={id}>
+                    <Status status={status} /> {round} of {rounds ?? '–'}
+                  </td>
+                ))}
+              </tr>
+              <tr>
+                <th scope="row">held-out</th>
+                {runs.map(({ id, anchor }) => (
+                  <td key={id}>
+                    <Change anchor={anchor} />
+                  </td>
+                ))}
+              </tr>
+              {differences.map(({ key, values }) => (
+                <tr key={key}>
+                  <th scope="row">
+                    <code>{key}</code>
+                  </th>
+                  {values.map((value, i) => (
+                    <td key={runs[i]!.id}>
+                      {value === null || value === undefined
+                        ? '–'
+                        : plain(typeof value === 'string' ? value : JSON.stringify(value))}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {differences.length === 0 && <p class="note">Their settings are the same.</p>}
+      </Section>
+      <div class="bar sticky">
+        <input
+          type="search"
+          placeholder="Search metrics"
+          aria-label="Search metrics"
+          value={wanted}
+          onInput={(event) => setWanted(event.currentTarget.value)}
+        />
+        <label>
+          smoothing{' '}
+          <input
+            type="range"
+            min="0"
+            max="0.98"
+            step="0.02"
+            value={smooth}
+            onInput={(event) => setSmooth(event.currentTarget.value)}
+          />
+        </label>
+        <span class="note">
+          {names.length} of {metrics.length} metrics that all of them wrote
+        </span>
+      </div>
+      <div class="chart-grid">
+        {names.map((name) => (
+          <ComparedChart
+            key={name}
+            name={name}
+            runs={runs.map(({ id }) => id)}
+            smooth={Number(smooth)}
+            dark={dark}
+          />
+        ))}
+      </div>
+    </>
+  )
+}
+
+function ComparedChart({
+  name,
+  runs,
+  smooth,
+  dark,
+}: {
+  name: string
+  runs: string[]
+  smooth: number
+  dark: boolean
+}) {
+  const source = useSource()
+  const [watch, seen] = useSeen()
+  const asked = useData(seen ? `compared ${name} ${runs}` : null, () =>
+    Promise.all(runs.map((run) => source.metrics(run, { names: [name], points: 300 }))),
+  )
+  return (
+    <div ref={watch} class="chart-room">
+      {seen && (
+        <Await asked={asked}>{(answers) => <Overlaid {...{ name, runs, answers, smooth, dark }} />}</Await>
+      )}
+    </div>
+  )
+}
+
+interface OverlaidProps {
+  name: string
+  runs: string[]
+  answers: MetricsAnswer[]
+  smooth: number
+  dark: boolean
+}
+
+function Overlaid({ name, runs, answers, smooth, dark }: OverlaidProps) {
+  const { at, curves } = useMemo(() => {
+    const at = [...new Set(answers.flatMap(({ to }) => to))].sort((a, b) => a - b)
+    const curves = answers.map(({ to, columns }, i) => {
+      const byRound = new Map(to.map((round, k) => [round, columns[name]?.mean[k] ?? null]))
+      return {
+        label: runs[i]!,
+        color: lineColor(i, dark),
+        values: at.map((round) => byRound.get(round) ?? null),
+        dots: to.length < 25,
+      }
+    })
+    return { at, curves }
+  }, [answers, dark])
+  return <LineChart title={name} from={at} to={at} {...{ curves, smooth }} />
+}

@@ -1,0 +1,91 @@
+/** Solutions beside what the critic said of them; planted errors and their twins among them. */
+import type { Critique } from '../../../api.js'
+import { stepsOf } from '../../view/chain.js'
+import { number } from '../../view/format.js'
+import { Block, Completion, Plain } from '../texts.js'
+import { Facts } from './answers.js'
+import { type MatchProps, Step } from './match.js'
+
+const kinds = {
+  solution: 'Solution',
+  planted: 'Planted error, made from solution',
+  twin: 'Untouched twin of the planted error, solution',
+}
+
+export function Critiques({ run, match, heat, color }: MatchProps) {
+  const { critiques } = match
+  const role = critiques[0]!.rollout.role
+  return (
+    <Step title={`Critiques of the ${role}`} color={color(role)}>
+      {exhibits(critiques).map((own) => (
+        <Exhibit key={own[0]!.rollout.line} {...{ run, own, heat }} />
+      ))}
+    </Step>
+  )
+}
+
+/** Critiques of the same text, together. */
+function exhibits(critiques: readonly Critique[]): Critique[][] {
+  const groups = new Map<string, Critique[]>()
+  for (const critique of critiques) {
+    const { prompt } = critique.rollout
+    groups.set(prompt, [...(groups.get(prompt) ?? []), critique])
+  }
+  return [...groups.values()]
+}
+
+function Exhibit({ run, own, heat }: { run: string; own: Critique[]; heat: boolean }) {
+  const { of, answer, right, plantedStep, rollout } = own[0]!
+  const steps = stepsOf(rollout.prompt)
+  const blamed = new Set(own.flatMap(({ firstError }) => firstError ?? []))
+  return (
+    <div class="exhibit">
+      <section class="card" aria-label="What was judged">
+        <header>
+          <b>
+            {kinds[of]} #{answer ?? '–'}
+          </b>
+          {right !== null && <span class={right ? 'good' : 'bad'}>{right ? 'is right' : 'is wrong'}</span>}
+        </header>
+        {steps.length === 0 ? (
+          <Block text={rollout.prompt} />
+        ) : (
+          <ol class="solution-steps">
+            {steps.map(({ number: k, text }) => (
+              <li
+                key={k}
+                value={k}
+                class={`${k === plantedStep ? 'planted' : ''} ${blamed.has(k) ? 'blamed' : ''}`}
+              >
+                <bdi>
+                  <Plain text={text} />
+                </bdi>
+                {k === plantedStep && <small> error planted here</small>}
+                {blamed.has(k) && <small> called the first error</small>}
+              </li>
+            ))}
+          </ol>
+        )}
+      </section>
+      <div class="critique-list">
+        {own.map((critique) => (
+          <section key={critique.rollout.line} class="card" aria-label="Critique">
+            <header>
+              <Said critique={critique} />
+              {critique.score !== null && <small>score {number(critique.score)}</small>}
+              {critique.firstError !== null && <small>first error: step {critique.firstError}</small>}
+            </header>
+            <Completion run={run} rollout={critique.rollout} heat={heat} />
+            <Facts rollout={critique.rollout} />
+          </section>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function Said({ critique: { saidCorrect, right } }: { critique: Critique }) {
+  if (saidCorrect === null) return <span class="grade unknown">unreadable</span>
+  const agrees = right === null ? '' : saidCorrect === right ? 'good' : 'bad'
+  return <b class={agrees}>says {saidCorrect ? 'CORRECT' : 'WRONG'}</b>
+}

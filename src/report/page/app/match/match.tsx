@@ -1,0 +1,204 @@
+/** One question from its birth to the update that used it. */
+import type { ComponentChildren } from 'preact'
+import { useContext, useState } from 'preact/hooks'
+import type { Match, Role, RolloutRef } from '../../../api.js'
+import { number, percent, words } from '../../view/format.js'
+import { sameRef } from '../../view/inlined.js'
+import { plain } from '../../view/text.js'
+import { bandText } from '../charts/bars.js'
+import { roleColor } from '../colors.js'
+import { DarkContext, useData, useKeys, useSource } from '../hooks.js'
+import { Block, HeatScale } from '../texts.js'
+import { Await, Choice, go, Link } from '../ui.js'
+import { Answers } from './answers.js'
+import { BirthStep } from './birth.js'
+import { Chains } from './chains.js'
+import { Critiques } from './critiques.js'
+import { Rewards, Updates } from './update.js'
+
+export function MatchPage({ run, at }: { run: string; at: RolloutRef }) {
+  const source = useSource()
+  const asked = useData(`match ${run} ${at.round} ${at.role} ${at.line}`, () => source.match(run, at))
+  const detail = useData(`run ${run}`, () => source.run(run))
+  return (
+    <Await asked={asked}>
+      {(match) => <MatchView run={run} match={match} parts={detail.data?.parts ?? []} />}
+    </Await>
+  )
+}
+
+export interface MatchProps {
+  run: string
+  match: Match
+  heat: boolean
+  color(role: string): string
+}
+
+function MatchView({ run, match, parts }: { run: string; match: Match; parts: Role[] }) {
+  const dark = useContext(DarkContext)
+  const [heat, setHeat] = useState(true)
+  const walk = useNeighbours(run, match)
+  useKeys({ h: () => setHeat(!heat), n: () => walk(1), p: () => walk(-1) })
+  const props: MatchProps = { run, match, heat, color: (role) => roleColor(role, parts, dark) }
+  const { round, birth, critiques, chains, references } = match
+  return (
+    <article class="match">
+      <div class="bar">
+        <h1>Match</h1>
+        <Link to={{ page: 'rollouts', run, query: { from: round, to: round } }}>round {round}</Link>
+        <span class="note">{match.game}</span>
+        <span class="grow" />
+        <HeatScale />
+        <Choice
+          label="Token heat"
+          value={heat ? 'on' : 'off'}
+          options={[
+            ['on', 'heat'],
+            ['off', 'plain'],
+          ]}
+          choose={(value) => setHeat(value === 'on')}
+        />
+        <button type="button" onClick={() => walk(-1)} title="Previous match of the round (p)">
+          ‹ previous
+        </button>
+        <button type="button" onClick={() => walk(1)} title="Next match of the round (n)">
+          next ›
+        </button>
+      </div>
+      <ol class="spine">
+        {birth && <BirthStep {...props} birth={birth} />}
+        <QuestionStep {...props} />
+        <Answers {...props} />
+        {(chains.length > 0 || references.length > 0) && <Chains {...props} />}
+        {critiques.length > 0 && <Critiques {...props} />}
+        <Rewards {...props} />
+        <Updates {...props} />
+      </ol>
+    </article>
+  )
+}
+
+/** One stage of a question's life. */
+export function Step(props: {
+  title: string
+  note?: ComponentChildren
+  color?: string
+  children: ComponentChildren
+}) {
+  return (
+    <li class="step" style={props.color ? { '--role': props.color } : {}}>
+      <div class="step-head">
+        <h2>{props.title}</h2>
+        {props.note && <span class="note">{props.note}</span>}
+      </div>
+      {props.children}
+    </li>
+  )
+}
+
+const checkWords: Record<Match['checks'][number]['name'], string> = {
+  well_formed: 'well-formed',
+  no_leak: 'gives nothing away',
+  not_too_long: 'fits the prompt',
+  in_band: 'pass rate within the band',
+  new: 'new',
+  label_true: 'label is true',
+}
+
+function QuestionStep({ run, match }: MatchProps) {
+  const { question, label, truth, rate, band, checks, elsewhere } = match
+  return (
+    <Step title="Question">
+      {question === null ? (
+        <p class="note">No question could be read from the proposal.</p>
+      ) : (
+        <div class="question">
+          <Block text={question} />
+        </div>
+      )}
+      <dl class="facts">
+        {label && (
+          <div>
+            <dt>
+              label (
+              {label.from === 'known'
+                ? 'known answer'
+                : label.from === 'majority'
+                  ? 'majority of the answers'
+                  : 'the author’s own answer'}
+              )
+            </dt>
+            <dd>
+              <bdi class="answer">{plain(label.text)}</bdi>
+            </dd>
+          </div>
+        )}
+        {truth !== null && (
+          <div>
+            <dt>true answer</dt>
+            <dd>
+              <bdi class="answer">{plain(truth)}</bdi>
+              {label && label.text !== truth && <span class="bad"> differs from the label</span>}
+            </dd>
+          </div>
+        )}
+        {rate !== null && (
+          <div>
+            <dt>pass rate</dt>
+            <dd>
+              <RateBar rate={rate} band={band} /> {percent(rate)}
+              {band && <small> {bandText(band)}</small>}
+            </dd>
+          </div>
+        )}
+      </dl>
+      {checks.length > 0 && (
+        <ul class="checks" aria-label="What was checked">
+          {checks.map(({ name, passed, found }) => (
+            <li key={name} class={passed === null ? 'unknown' : passed ? 'passed' : 'failed'}>
+              {checkWords[name]}
+              {found !== null && found !== passed && (
+                <small> {typeof found === 'number' ? number(found) : plain(words(String(found)))}</small>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {elsewhere.length > 0 && (
+        <p class="note">
+          Played again in{' '}
+          {elsewhere.slice(0, 12).map((ref) => (
+            <Link key={`${ref.round} ${ref.line}`} to={{ page: 'match', run, ref }}>
+              round {ref.round}{' '}
+            </Link>
+          ))}
+        </p>
+      )}
+    </Step>
+  )
+}
+
+function RateBar({ rate, band }: { rate: number; band: Match['band'] }) {
+  return (
+    <span class="rate-bar" aria-hidden="true">
+      {band && <i style={{ left: `${100 * band.low}%`, right: `${100 - 100 * band.high}%` }} />}
+      <b style={{ left: `${100 * rate}%` }} />
+    </span>
+  )
+}
+
+/** Goes to the match before or after, in the order of the round's file. */
+function useNeighbours(run: string, match: Match): (step: 1 | -1) => void {
+  const source = useSource()
+  const { round, role, line } = match.birth?.proposal ?? match.at
+  return async (step) => {
+    const { rows } = await source.rollouts(run, { from: round, to: round, role, order: 'old', limit: 200 })
+    const own = rows.findIndex((row) => sameRef(row, { round, role, line }))
+    if (own < 0) return
+    const isOther = (i: number) => match.birth !== null || rows[i]!.group !== rows[own]!.group
+    let at = own + step
+    while (at in rows && !isOther(at)) at += step
+    const next = rows[at]
+    if (next) go({ page: 'match', run, ref: { round: next.round, role: next.role, line: next.line } })
+  }
+}

@@ -1,0 +1,73 @@
+/** A list that is read page by page as it is scrolled. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Coverage, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../../../api.js'
+import { useSource } from '../hooks.js'
+
+export interface RolloutList {
+  rows: RolloutRow[]
+  total: number | null
+  coverage: Coverage | null
+  roles: string[]
+  outcomes: string[]
+  loading: boolean
+  error: Error | null
+  more(): void
+  again(): void
+}
+
+const nothing = { rows: [], total: null, coverage: null, roles: [], outcomes: [], loading: true, error: null }
+
+export function useRollouts(run: string, query: RolloutsQuery): RolloutList {
+  const source = useSource()
+  const [state, setState] = useState<Omit<RolloutList, 'more' | 'again'>>(nothing)
+  const [attempt, setAttempt] = useState(0)
+  /** Of the question that is being answered; an older one's answers are dropped. */
+  const turn = useRef({ id: 0, cursor: undefined as string | null | undefined, busy: false })
+
+  const read = async () => {
+    const own = turn.current
+    if (own.busy || own.cursor === null) return
+    own.busy = true
+    setState((before) => ({ ...before, loading: true }))
+    try {
+      let found = 0
+      // A page without rows is not the end: rounds were read that hold nothing of what is looked for.
+      while (found === 0 && own.cursor !== null && own === turn.current) {
+        const cursor: string | undefined = own.cursor
+        const page: RolloutsAnswer = await source.rollouts(run, {
+          ...query,
+          limit: 100,
+          ...(cursor !== undefined && { cursor }),
+        })
+        if (own !== turn.current) return
+        own.cursor = page.cursor
+        found = page.rows.length
+        setState((before) => merged(before.rows, page))
+      }
+    } catch (cause) {
+      if (own === turn.current) {
+        own.cursor = null
+        setState((before) => ({
+          ...before,
+          error: cause instanceof Error ? cause : new Error(String(cause)),
+        }))
+      }
+    } finally {
+      own.busy = false
+      if (own === turn.current) setState((before) => ({ ...before, loading: false }))
+    }
+  }
+
+  useEffect(() => {
+    turn.current = { id: turn.current.id + 1, cursor: undefined, busy: false }
+    setState((before) => ({ ...nothing, roles: before.roles, outcomes: before.outcomes }))
+    read()
+  }, [run, JSON.stringify(query), attempt])
+
+  return { ...state, more: read, again: () => setAttempt(attempt + 1) }
+}
+
+function merged(rows: RolloutRow[], page: RolloutsAnswer): Omit<RolloutList, 'more' | 'again'> {
+  const { total, coverage, roles, outcomes } = page
+  return { rows: [...rows, ...page.rows], total, coverage, roles, outcomes, loading: true, error: null }
+}

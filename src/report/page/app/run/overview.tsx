@@ -1,0 +1,202 @@
+/** What one wants to know first: does it help outside the game, is it healthy, what do the players earn. */
+import { useContext } from 'preact/hooks'
+import type { Alarm, AnchorSeries, RunDetail } from '../../../api.js'
+import { number, rounds, words } from '../../view/format.js'
+import { plain } from '../../view/text.js'
+import { LineChart } from '../charts/line.js'
+import { lineColor, roleColor } from '../colors.js'
+import { DarkContext, useData, useSource } from '../hooks.js'
+import { Await, go, Link, Section } from '../ui.js'
+import { PassRates } from './pass-rates.js'
+
+export function Overview({ detail, version }: { detail: RunDetail; version: number }) {
+  return (
+    <>
+      <Health detail={detail} />
+      <div class="grid two">
+        {detail.panels.includes('anchors') && <Anchors detail={detail} version={version} />}
+        <Rewards detail={detail} version={version} />
+      </div>
+      {detail.panels.includes('pass_rate') && <PassRates detail={detail} version={version} />}
+      {detail.skipped.length > 0 && <Skipped detail={detail} />}
+    </>
+  )
+}
+
+export function Health({ detail }: { detail: RunDetail }) {
+  const { history, id } = detail
+  const active = history.filter((alarm) => alarm.active)
+  if (history.length === 0) {
+    return (
+      <Section title="Health" class="health">
+        <p class="lamp fine">No alarm so far.</p>
+      </Section>
+    )
+  }
+  return (
+    <Section
+      title="Health"
+      class="health"
+      note={
+        active.length === 0 ? 'No alarm holds now.' : `${active.length} of ${history.length} alarms hold now.`
+      }
+    >
+      <ul>
+        {history.toReversed().map((alarm) => (
+          <AlarmItem key={`${alarm.name} ${alarm.round}`} run={id} alarm={alarm} />
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
+  const { name, round, value, threshold, formula, message, active, action, behind } = alarm
+  return (
+    <li class={active ? 'lamp on' : 'lamp past'}>
+      <b>{words(name)}</b>
+      <span class="note">
+        since round {round}
+        {active ? '' : ', over now'}
+      </span>
+      {message && <p>{plain(message)}</p>}
+      <p class="formula">
+        {formula ? <code>{plain(formula)}</code> : 'This version does not know its formula.'}{' '}
+        <span class="note">
+          was {number(value)}, threshold {number(threshold)}
+        </span>
+      </p>
+      {action && <p class="note">The run: {plain(action)}</p>}
+      <Link to={{ page: 'rollouts', run, query: behind }}>Rollouts behind it</Link>
+    </li>
+  )
+}
+
+function Anchors({ detail, version }: { detail: RunDetail; version: number }) {
+  const source = useSource()
+  const dark = useContext(DarkContext)
+  const asked = useData(`anchors ${detail.id} ${version}`, () => source.anchors(detail.id))
+  return (
+    <Section title="Yardsticks" note="Outside the game; 95 % intervals.">
+      <Await asked={asked}>
+        {({ anchors }) => (
+          <>
+            {groups(anchors).map((series) => (
+              <AnchorChart key={series[0]!.name} run={detail.id} series={series} dark={dark} />
+            ))}
+          </>
+        )}
+      </Await>
+    </Section>
+  )
+}
+
+/** Yardsticks of one kind in one chart. */
+function groups(anchors: readonly AnchorSeries[]): AnchorSeries[][] {
+  const kinds = new Map<string, AnchorSeries[]>()
+  for (const series of anchors) {
+    const kind = series.name.split('/')[0]!
+    kinds.set(kind, [...(kinds.get(kind) ?? []), series])
+  }
+  return [...kinds.values()]
+}
+
+function AnchorChart(props: { run: string; series: AnchorSeries[]; dark: boolean }) {
+  const { run, series, dark } = props
+  const at = [...new Set(series.flatMap(({ points }) => points.map(({ round }) => round)))].sort(
+    (a, b) => a - b,
+  )
+  const column = (points: AnchorSeries['points'], key: 'value' | 'low' | 'high') => {
+    const byRound = new Map(points.map((point) => [point.round, point[key]]))
+    return at.map((round) => byRound.get(round) ?? null)
+  }
+  const n = series.find((each) => each.n !== null)?.n
+  return (
+    <LineChart
+      title={`${series[0]!.name.split('/')[0]}${n ? `, ${n} problems` : ''}`}
+      from={at}
+      to={at}
+      share={series.every(({ points }) => points.every(({ low, high }) => low >= 0 && high <= 1))}
+      curves={series.map(({ name, points }, i) => ({
+        label: name.split('/').slice(1).join('/'),
+        color: lineColor(i, dark),
+        values: column(points, 'value'),
+        low: column(points, 'low'),
+        high: column(points, 'high'),
+        dots: at.length < 60,
+      }))}
+      open={(from, to) => go({ page: 'rollouts', run, query: { from, to, role: 'heldout' } })}
+    />
+  )
+}
+
+function Rewards({ detail, version }: { detail: RunDetail; version: number }) {
+  const source = useSource()
+  const dark = useContext(DarkContext)
+  const roles = detail.parts.filter(({ name }) =>
+    detail.metrics.some((metric) => metric.name === `${name}/reward/mean`),
+  )
+  const losses = detail.metrics.filter(({ name }) => /\/(loss|validation_loss)$/.test(name))
+  const lines =
+    roles.length > 0 ? roles.map(({ name }) => `${name}/reward/mean`) : losses.map(({ name }) => name)
+  const asked = useData(lines.length === 0 ? null : `rewards ${detail.id} ${version}`, () =>
+    source.metrics(detail.id, { names: lines, points: 400 }),
+  )
+  if (lines.length === 0) return null
+  return (
+    <Section
+      title={roles.length > 0 ? 'Rewards in the game' : 'Loss'}
+      note={
+        roles.length > 0 ? 'No measure of success by themselves: read them beside the yardsticks.' : undefined
+      }
+    >
+      <Await asked={asked}>
+        {({ from, to, columns }) => (
+          <>
+            {lines.map((name) => (
+              <LineChart
+                key={name}
+                title={name.replaceAll('/', ' ')}
+                from={from}
+                to={to}
+                curves={[
+                  {
+                    label: name.split('/')[0]!,
+                    color: roleColor(name.split('/')[0]!, detail.parts, dark),
+                    values: columns[name]?.mean ?? [],
+                    low: columns[name]?.min,
+                    high: columns[name]?.max,
+                  },
+                ]}
+                open={(first, last) =>
+                  go({
+                    page: 'rollouts',
+                    run: detail.id,
+                    query: { from: first, to: last, role: name.split('/')[0]! },
+                  })
+                }
+              />
+            ))}
+          </>
+        )}
+      </Await>
+    </Section>
+  )
+}
+
+function Skipped({ detail }: { detail: RunDetail }) {
+  return (
+    <Section title="Rounds without an update" note={`The last ${detail.skipped.length}.`}>
+      <ul class="plain scroll short">
+        {detail.skipped.toReversed().map(({ round, reason }) => (
+          <li key={round}>
+            <Link to={{ page: 'rollouts', run: detail.id, query: { from: round, to: round } }}>
+              {rounds(round, round)}
+            </Link>{' '}
+            {plain(reason)}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

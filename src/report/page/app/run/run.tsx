@@ -1,0 +1,157 @@
+/** One run: what it is, whether it is healthy, what it measured. */
+import type { RunDetail } from '../../../api.js'
+import { ago, bytes, count, duration } from '../../view/format.js'
+import type { Route, Tab } from '../../view/route.js'
+import { plain } from '../../view/text.js'
+import { useData, useKeys, useSource } from '../hooks.js'
+import { Change } from '../runs.js'
+import { Await, go, Link, Meter, Section, Stat, Status } from '../ui.js'
+import { ArenaTab } from './arena.js'
+import { GameTab } from './game.js'
+import { MetricsTab } from './metrics.js'
+import { Overview } from './overview.js'
+
+export type RunRoute = Extract<Route, { page: 'run' }>
+
+const names: Record<Tab, string> = {
+  overview: 'Overview',
+  metrics: 'Metrics',
+  game: 'Game',
+  arena: 'Cross-play',
+  settings: 'Settings',
+}
+
+export function RunPage({ route, version }: { route: RunRoute; version: number }) {
+  const source = useSource()
+  const { run, tab } = route
+  const asked = useData(`run ${run} ${version}`, () => source.run(run))
+  const arena = useData(`arena ${run}`, () => source.arena(run).catch(() => null))
+  return (
+    <Await asked={asked}>
+      {(detail) => (
+        <>
+          <Head detail={detail} />
+          <Tabs detail={detail} tab={tab} hasArena={Boolean(arena.data)} />
+          {tab === 'overview' && <Overview detail={detail} version={version} />}
+          {tab === 'metrics' && <MetricsTab detail={detail} route={route} version={version} />}
+          {tab === 'game' && <GameTab detail={detail} version={version} />}
+          {tab === 'arena' && <ArenaTab arena={arena} />}
+          {tab === 'settings' && <Settings detail={detail} />}
+        </>
+      )}
+    </Await>
+  )
+}
+
+function Head({ detail }: { detail: RunDetail }) {
+  const { id, status, game, seed, round, rounds, anchor, seconds, updated, fault, damaged } = detail
+  return (
+    <div class="run-head">
+      <div class="bar">
+        <h1>
+          <bdi>{plain(id)}</bdi>
+        </h1>
+        <Status status={status} />
+        {damaged.length > 0 && (
+          <span class="note" title={damaged.map(({ file, lines }) => `${file}: ${lines}`).join('\n')}>
+            {damaged.reduce((sum, { lines }) => sum + lines, 0)} unreadable lines left out
+          </span>
+        )}
+      </div>
+      {fault && <p class="fault">{plain(fault)}</p>}
+      <dl class="stats">
+        <Stat label="game">
+          {game ?? '–'} <small>seed {seed ?? '–'}</small>
+        </Stat>
+        <Stat label="round">
+          {count(round)} {rounds !== null && <small>of {count(rounds)}</small>}
+          <Meter share={rounds ? round / rounds : 0} label={`${round} of ${rounds} rounds`} />
+        </Stat>
+        <Stat label="held-out, before → after">
+          <span class="inline">
+            <Change anchor={anchor} />
+          </span>
+        </Stat>
+        <Stat label="played for">{duration(seconds)}</Stat>
+        <Stat label="last written">{ago(updated, Date.now())}</Stat>
+      </dl>
+    </div>
+  )
+}
+
+function Tabs({ detail, tab, hasArena }: { detail: RunDetail; tab: Tab; hasArena: boolean }) {
+  const run = detail.id
+  const tabs = (Object.keys(names) as Tab[]).filter((each) => each !== 'arena' || hasArena)
+  const places: Route[] = [
+    ...tabs.slice(0, 3).map((each): Route => ({ page: 'run', run, tab: each })),
+    { page: 'rollouts', run, query: {} },
+    ...tabs.slice(3).map((each): Route => ({ page: 'run', run, tab: each })),
+  ]
+  useKeys(Object.fromEntries(places.map((place, i) => [String(i + 1), () => go(place)])))
+  return (
+    <nav class="tabs" aria-label="Views of the run">
+      {places.map((place, i) => (
+        <Link key={i} to={place} {...(place.page === 'run' && place.tab === tab && { class: 'here' })}>
+          {place.page === 'run' ? names[place.tab] : 'Rollouts'}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function Settings({ detail }: { detail: RunDetail }) {
+  const { config, checkpoints, parts } = detail
+  return (
+    <div class="grid two">
+      <Section title="Run file" note="With every default filled in; itself a run file.">
+        <pre class="scroll tall">{plain(JSON.stringify(config, null, 2))}</pre>
+      </Section>
+      <div>
+        <Section title="Roles">
+          <table>
+            <thead>
+              <tr>
+                <th>role</th>
+                <th>part</th>
+                <th>model</th>
+              </tr>
+            </thead>
+            <tbody>
+              {parts.map(({ name, part, model }) => (
+                <tr key={name}>
+                  <td>{name}</td>
+                  <td>{part ?? '–'}</td>
+                  <td class="wrap">{plain(model)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Section>
+        <Section title="Checkpoints">
+          <div class="scroll tall">
+            <table>
+              <thead>
+                <tr>
+                  <th>after round</th>
+                  <th>size</th>
+                  <th>path</th>
+                </tr>
+              </thead>
+              <tbody>
+                {checkpoints.map(({ round, bytes: size, path }) => (
+                  <tr key={round}>
+                    <td>{round}</td>
+                    <td>{bytes(size)}</td>
+                    <td class="wrap">
+                      {path !== null ? plain(path) : <span class="note">replaced by newer ones</span>}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Section>
+      </div>
+    </div>
+  )
+}
