@@ -92,6 +92,7 @@ const parts: Parts = {
   }),
   readProblems: async () => [],
   heldoutProblems: async () => [{ problem: 'One of its own?', answer: 'right' }],
+  leveledProblems: async () => [{ problem: 'An easy one?', answer: 'right', level: '1' }],
 }
 
 /** Lines of metrics.jsonl of a run file played with scripted policies. */
@@ -121,7 +122,10 @@ const role = (name: string) => `${name}: {model: ${name}, optim: {learning_rate:
 const runs = [
   `{game: pasodoble, rounds: 1, roles: {${role('proposer')}, ${role('solver')}},
     settings: {old_logprobs: sampler, proposer: {temperature: 1}, solver: {temperature: 1}},
-    anchors: {world: arithmetic, heldout: {role: solver, problems: arithmetic}}}`,
+    anchors: {world: arithmetic, heldout: {role: solver, problems: arithmetic}, levels: {role: solver}}}`,
+  `{game: pasodoble, rounds: 3, roles: {${role('proposer')}, ${role('solver')}},
+    anchors: {every: 1, heldout: {role: solver, problems: arithmetic}, opponents: {questions: 2}},
+    checkpoint: {snapshots: 1}, alarms: {truncation_high: {do: rollback, window: 3, threshold: -1}}}`,
   `{game: pasodoble, rounds: 2, roles: {${role('proposer')}, ${role('solver')}},
     settings: {schedule: offline, offline: {proposer_updates: 1}}, anchors: {world: arithmetic}}`,
   `{game: grpo, rounds: 1, roles: {${role('solver')}}, settings: {problems: problems.jsonl, answers: 6}}`,
@@ -148,7 +152,7 @@ describe('docs/metrics.md', () => {
     const described = rows.flatMap(({ names }) => names).filter((name) => name.includes('/'))
     const pattern = (name: string) =>
       new RegExp(
-        `^${name.replace('ROLE', '(proposer|challenger|solver|critic|reasoner|discriminator|student)').replace('pK', 'p\\d')}$`,
+        `^${name.replace('ROLE', '(proposer|challenger|solver|critic|reasoner|discriminator|student)').replace('pK', 'p\\d').replace('NAME', '\\d')}$`,
       )
     expect(written.filter((name) => !described.some((form) => pattern(form).test(name)))).toEqual([])
     expect(described.filter((form) => !written.some((name) => pattern(form).test(name)))).toEqual([])
@@ -166,6 +170,12 @@ describe('docs/metrics.md', () => {
       'verdicts/parsed_frac': 0,
       'solver/policy/entropy': step < 5 ? 1 : 0,
       'solver/len/truncated_frac': 1,
+      'solver/group/zero_std_frac': 1,
+      'solver/policy/kl_sampler_trainer_v2': 1,
+      'solver/verdict/timeout_frac': 1,
+      'solver/verdict/error_frac': 0,
+      'solver/loss': null,
+      'solver/reward/mean': step,
       'heldout/accuracy': step < 5 ? 1 : 0,
       'heldout/accuracy_low': 0,
       'heldout/accuracy_high': 0.1,

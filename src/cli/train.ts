@@ -1,6 +1,7 @@
 /** sparring train: plays a run file in a run folder, or goes on with a run. */
 import { join, relative, resolve } from 'node:path'
 import { ConfigError } from '../core/errors.js'
+import type { Alarm } from '../runs/alarms.js'
 import { latestRunFolder, newRunFolder, RunDirectory, requireRun } from '../runs/directory.js'
 import type { RunEvent } from '../runs/events.js'
 import { gameContext, openMatch } from '../runs/match.js'
@@ -8,7 +9,7 @@ import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
 import { type Outcome, train as play } from '../runs/runner.js'
 import { checkUnchanged } from '../runs/unchanged.js'
-import { duration, interval } from './progress/format.js'
+import { duration, interval, number } from './progress/format.js'
 import { memoryLines } from './progress/lines.js'
 import { createProgress, type Progress } from './progress/progress.js'
 
@@ -135,7 +136,7 @@ async function dryRun(loaded: LoadedRecipe, json: boolean, parts: Parts): Promis
   const match = await openMatch(loaded, parts)
   try {
     const { memory, recipe, game } = match
-    await game.setup(gameContext(match, undefined, new AbortController().signal, () => {}))
+    await game.setup(gameContext(match, 'setup', new AbortController().signal, () => {}))
     const lines = json
       ? [
           JSON.stringify({ event: 'config', run: null, config: recipe }),
@@ -168,5 +169,11 @@ function summary({ done, history }: Outcome, goOn: string): string[] {
       ]
     : []
   const time = `${done.rounds} rounds, ${duration(done.seconds)}, ${done.run}`
-  return [...heldout, done.stopped ? `Ended early: ${time}\nGo on with: ${goOn}` : time]
+  const pause = done.paused && pauseLine(done.paused, done.rounds)
+  const end = done.stopped ? `${pause ? 'Paused' : 'Ended'} early: ${time}\nGo on with: ${goOn}` : time
+  return [...heldout, ...(pause === undefined ? [] : [pause]), end]
+}
+
+function pauseLine({ name, formula, value, threshold, message }: Alarm, round: number): string {
+  return `The alarm ${name} paused the run after round ${round}: ${formula} (${number(value)} against ${number(threshold)}). ${message}`
 }

@@ -50,6 +50,13 @@ export class EngineError extends SparringError {
   readonly exitStatus = 1
 }
 
+/** A gradient or a distribution is not finite: training went too far, and an earlier checkpoint is the way back. */
+export class NotFiniteError extends SparringError {
+  override readonly name = 'NotFiniteError'
+  readonly code = 'not_finite'
+  readonly exitStatus = 1
+}
+
 /** A remote service failed or refused. */
 export class ServiceError extends SparringError {
   override readonly name = 'ServiceError'
@@ -74,6 +81,13 @@ export class GraderError extends SparringError {
 export class CheckpointError extends SparringError {
   override readonly name = 'CheckpointError'
   readonly code = 'checkpoint'
+  readonly exitStatus = 1
+}
+
+/** The run file lets an alarm end the run, and the alarm was raised. */
+export class AlarmError extends SparringError {
+  override readonly name = 'AlarmError'
+  readonly code = 'alarm'
   readonly exitStatus = 1
 }
 

@@ -25,8 +25,8 @@ export function accuracyInterval(shares: readonly number[], samples: number): In
   return { mean, low: Math.max(0, mean - half), high: Math.min(1, mean + half) }
 }
 
-/** Wilson (1927): the p for which |mean - p| <= z sqrt(p (1 - p) / n). */
-function wilson(mean: number, n: number): Interval {
+/** Interval of a share of n; Wilson (1927): the p for which |mean - p| <= z sqrt(p (1 - p) / n). */
+export function wilson(mean: number, n: number): Interval {
   const z2 = Z * Z
   const centre = (mean + z2 / (2 * n)) / (1 + z2 / n)
   const half = (Z / (1 + z2 / n)) * Math.sqrt((mean * (1 - mean)) / n + z2 / (4 * n * n))

@@ -64,7 +64,8 @@ export async function newestIntact(checkpoints: string, records: JournalRecord[]
   return -1
 }
 
-async function isIntact(folder: string, files: FileSums): Promise<boolean> {
+/** Whether the files of a checkpoint are as they were written. */
+export async function isIntact(folder: string, files: FileSums): Promise<boolean> {
   try {
     for (const [name, { bytes }] of Object.entries(files)) {
       if ((await stat(join(folder, name))).size !== bytes) return false
@@ -91,10 +92,10 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
   }
 }
 
-/** Keeps the newest `keep` checkpoint folders. */
-export async function prune(disk: Disk, checkpoints: string, keep: number): Promise<void> {
-  for (const name of (await wholeCheckpoints(checkpoints)).slice(0, -keep))
-    await disk.remove(join(checkpoints, name))
+/** Removes the checkpoint folders of all other rounds. */
+export async function prune(disk: Disk, checkpoints: string, kept: ReadonlySet<number>): Promise<void> {
+  for (const name of await wholeCheckpoints(checkpoints))
+    if (!kept.has(Number(name))) await disk.remove(join(checkpoints, name))
 }
 
 /** Names of the checkpoint folders that were written to their end, oldest first. */

@@ -29,7 +29,11 @@ export type RunEvent =
     }
   | ({ event: 'eval'; round: number; name: string; sampling: 'sampled' | 'greedy' } & EvalSummary)
   | { event: 'checkpoint'; round: number; path: string }
+  /** Yardsticks other than the held-out problems. */
+  | { event: 'anchor'; round: number; metrics: Record<string, number> }
   | ({ event: 'alarm'; round: number } & Alarm)
+  /** Weights, optimizers and the game's state are those of round `to` again; learning rates are multiplied with `scale`. */
+  | { event: 'rollback'; round: number; to: number; scale: number; alarm: string }
   | DoneEvent
   | { event: 'error'; code: string; message: string; hint?: string }
 
@@ -43,8 +47,10 @@ export interface DoneEvent {
   /** Of this process. */
   seconds: number
   heldout: HeldoutChange | null
-  /** True where it was asked to end before the last round. */
+  /** True where it was asked to end before the last round, or an alarm paused it. */
   stopped?: true
+  /** The alarm that paused the run. */
+  paused?: Alarm
 }
 
 export type Emit = (event: RunEvent) => void

@@ -4,6 +4,7 @@
  * was killed and resumed has the journal of one that was not.
  */
 import { crc32 } from 'node:zlib'
+import type { Action } from './alarm-settings.js'
 import type { Disk } from './disk.js'
 import { cutLines, readLines } from './lines.js'
 
@@ -13,7 +14,9 @@ export type FileSums = Record<string, { bytes: number; crc32: string }>
 export type JournalRecord =
   | { kind: 'round'; round: number; versions: Record<string, number>; state: string; skipped?: string }
   | { kind: 'eval'; round: number; name: string; n: number; accuracy: number }
-  | { kind: 'alarm'; round: number; name: string; value: number; threshold: number }
+  | { kind: 'alarm'; round: number; name: string; value: number; threshold: number; action: Action }
+  /** The run went back to the checkpoint of round `to`, and learning rates are multiplied with `scale` since. */
+  | { kind: 'rollback'; round: number; to: number; scale: number; alarm: string }
   | { kind: 'checkpoint'; round: number; files: FileSums }
 
 export interface JournalReading {

@@ -1,15 +1,18 @@
 /** Everything one run plays with, opened from its recipe: the engine, a policy for each role, the grader, the yardsticks. */
+import { join } from 'node:path'
 import { ConfigError } from '../core/errors.js'
 import { randomStream } from '../core/random.js'
-import type { AdamParams, Engine, MemoryPlan, Policy } from '../engine/engine.js'
+import type { AdamParams, Engine, FrozenPolicy, MemoryPlan, Policy } from '../engine/engine.js'
 import type { EvalProblem } from '../eval/evaluate.js'
 import type { AnyGame, GameContext, Role, Workload, World } from '../games/game.js'
 import { scheduledRate } from '../games/schedule.js'
 import type { Grader } from '../grader/grader.js'
 import type { Emit } from './events.js'
+import type { LeveledProblem } from './levels.js'
 import type { Parts } from './parts.js'
 import {
   type HeldoutRecipe,
+  type LevelsRecipe,
   type LoadedRecipe,
   type Recipe,
   type RoleRecipe,
@@ -27,9 +30,12 @@ export interface Match {
   grader: Grader
   world: World | undefined
   heldout: Heldout | undefined
+  levels: Levels | undefined
   memory: MemoryPlan
   /** Resolves a path of the run file. */
   path(relative: string): string
+  /** Folder of the model that a role of its own began with. */
+  start(role: string): string
   close(): Promise<void>
 }
 
@@ -38,15 +44,23 @@ export interface Heldout {
   problems: EvalProblem[]
 }
 
+export interface Levels {
+  recipe: LevelsRecipe
+  /** By level, easiest first; levels that are no numbers in the order of the file. */
+  problems: LeveledProblem[]
+}
+
 /** Where a game does not say what it needs. */
 const usualWorkload: Workload = { trainTokens: 16_384, longestSequence: 1024, sampleRows: 64 }
 
 export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Match> {
   const { recipe, game, folder } = loaded
   const path = (relative: string) => resolvePath(folder, relative)
-  const { heldout, world } = recipe.anchors
+  const { heldout, levels, world } = recipe.anchors
   const problems = heldout && (await loadHeldout(heldout, parts, path))
+  const leveled = levels && (await parts.leveledProblems(pathOrWorld(levels.problems, path), levels.n))
   const engine = await parts.openEngine(recipe.engine)
+  const start = (name: string) => resolveModel(folder, recipe.roles[name]!.model)
   const policies: Record<string, Policy> = {}
   const open: { close(): Promise<void> }[] = [engine]
   const close = async () => {
@@ -57,7 +71,7 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
     open.push(grader)
     for (const name of ownRoles(loaded)) {
       const role = recipe.roles[name]!
-      policies[name] = await openPolicy(engine, role, resolveModel(folder, role.model), recipe.seed, name)
+      policies[name] = await openPolicy(engine, role, start(name), recipe.seed, name)
       open.push(policies[name])
     }
     const roles = Object.fromEntries(
@@ -76,8 +90,10 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
       grader,
       world: world && (await parts.loadWorld(world)),
       heldout: heldout && problems && { recipe: heldout, problems },
+      levels: levels && leveled && { recipe: levels, problems: leveled },
       memory,
       path,
+      start,
       close,
     }
   } catch (error) {
@@ -115,6 +131,9 @@ async function loadHeldout({ problems, n }: HeldoutRecipe, parts: Parts, path: (
     : parts.readProblems(path(problems), n)
 }
 
+const pathOrWorld = (problems: string, path: (name: string) => string) =>
+  problems === 'arithmetic' ? problems : path(problems)
+
 function openPolicy(
   engine: Engine,
   role: RoleRecipe,
@@ -131,10 +150,21 @@ function openPolicy(
   })
 }
 
-/** Adam parameters of a role after `round` of `rounds` rounds. */
-export function adamParams({ optim }: RoleRecipe, round: number, rounds: number): AdamParams {
+/** A role as a checkpoint folder holds it, or as it was at the start; whoever opens it closes it. */
+export function openSnapshot(
+  { engine, recipe, game, start }: Match,
+  name: string,
+  checkpoint: string | undefined,
+): Promise<FrozenPolicy> {
+  const player = playerOf({ recipe, game }, name)
+  const model = checkpoint === undefined ? start(player) : join(checkpoint, player)
+  return openPolicy(engine, recipe.roles[player]!, model, recipe.seed, player)
+}
+
+/** Adam parameters of a role after `round` of `rounds` rounds; `scale` is what rollbacks left of its learning rate. */
+export function adamParams({ optim }: RoleRecipe, round: number, rounds: number, scale = 1): AdamParams {
   return {
-    learningRate: scheduledRate(optim.learning_rate, optim.schedule, round, rounds),
+    learningRate: scale * scheduledRate(optim.learning_rate, optim.schedule, round, rounds),
     beta1: optim.beta1,
     beta2: optim.beta2,
     epsilon: optim.epsilon,
@@ -143,16 +173,20 @@ export function adamParams({ optim }: RoleRecipe, round: number, rounds: number)
   }
 }
 
-/** What a game sees of the run; random streams and seeds are named by the round, or by `setup` before there is one. */
+/**
+ * What a game sees of the run; random streams and seeds are named by the round, by `setup` before there is one, and outside
+ * the rounds by a name of their own.
+ */
 export function gameContext(
   match: Match,
-  round: number | undefined,
+  place: number | 'setup' | 'duel',
   signal: AbortSignal,
   emit: Emit,
 ): GameContext<unknown> {
   const { recipe, roles, grader, world, path } = match
-  const place = round === undefined ? ['setup'] : ['round', round]
-  const random = (...names: (string | number)[]) => randomStream(recipe.seed, ...place, ...names)
+  const round = typeof place === 'number' ? place : undefined
+  const names = round === undefined ? [place] : ['round', round]
+  const random = (...own: (string | number)[]) => randomStream(recipe.seed, ...names, ...own)
   return {
     config: recipe.settings,
     roles,

@@ -5,6 +5,7 @@ import { gameGrading } from '../eval/grading.js'
 import type { AnyGame, World } from '../games/game.js'
 import type { Grader } from '../grader/grader.js'
 import type { GraderOptions } from '../grader/index.js'
+import type { LeveledProblem } from './levels.js'
 import type { Recipe } from './recipe.js'
 
 /** Passed in, so that a test can bring its own engine and game. */
@@ -18,6 +19,8 @@ export interface Parts {
   readProblems(path: string, n: number): Promise<EvalProblem[]>
   /** n held-out problems of a world, the same in every run. */
   heldoutProblems(world: 'arithmetic', n: number): Promise<EvalProblem[]>
+  /** n problems of each level of a world, or of a JSONL file of {problem, answer, level}. */
+  leveledProblems(from: string, n: number): Promise<LeveledProblem[]>
 }
 
 export const parts: Parts = {
@@ -44,5 +47,9 @@ export const parts: Parts = {
   async heldoutProblems(_world, n) {
     const { heldoutProblems } = await import('../worlds/arithmetic/index.js')
     return heldoutProblems(n, 0)
+  },
+  async leveledProblems(from, n) {
+    const { leveledProblems } = await import('./levels.js')
+    return leveledProblems(from, n)
   },
 }

@@ -11,6 +11,8 @@ import type { AnyGame } from '../games/game.js'
 import { isModule } from '../games/index.js'
 import { scheduleSchema } from '../games/schedule.js'
 import { hubName, pulledModel } from '../hub/models.js'
+import { alarmNames } from './alarm-rules.js'
+import { alarmsSchema } from './alarm-settings.js'
 import { explain } from './explain.js'
 import { applySetting } from './settings.js'
 
@@ -72,6 +74,27 @@ const heldoutSchema = z.strictObject({
   max_tokens: z.int().min(1).default(512).describe('Most tokens of an answer'),
 })
 
+const levelsSchema = z.strictObject({
+  role: z.string().min(1).describe('Role that answers the problems'),
+  problems: z
+    .string()
+    .min(1)
+    .default('arithmetic')
+    .describe('arithmetic, whose kinds have levels; or a JSONL file of {problem, answer, level}'),
+  n: z.int().min(1).default(64).describe('Problems of each level; the first n of it in a file'),
+  temperature: z.number().min(0).default(1).describe('Temperature of the one answer to each; 0 is greedy'),
+  max_tokens: z.int().min(1).default(512).describe('Most tokens of an answer'),
+})
+
+const opponentsSchema = z.strictObject({
+  questions: z.int().min(1).default(32).describe('Tasks that each opponent sets, and is set'),
+  snapshots: z
+    .int()
+    .min(0)
+    .default(1)
+    .describe('Newest snapshots to play against, beside the start (see checkpoint.snapshots)'),
+})
+
 const anchorsSchema = z.strictObject({
   every: z
     .int()
@@ -79,6 +102,10 @@ const anchorsSchema = z.strictObject({
     .default(20)
     .describe('Rounds between measurements; the start and the end are measured always'),
   heldout: heldoutSchema.optional().describe('Problems outside the game with known answers'),
+  levels: levelsSchema.optional().describe('Problems of fixed difficulty, told apart by level'),
+  opponents: opponentsSchema
+    .optional()
+    .describe('Each role plays against the other one as it was at the start and in snapshots'),
   world: z
     .literal('arithmetic')
     .optional()
@@ -88,6 +115,11 @@ const anchorsSchema = z.strictObject({
 const checkpointSchema = z.strictObject({
   every: z.int().min(1).default(10).describe('Rounds between checkpoints'),
   keep: z.int().min(1).default(2).describe('Newest checkpoints to keep'),
+  snapshots: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Rounds between checkpoints that are kept for good, the start among them; 0 keeps none'),
 })
 
 export const recipeSchema = z.strictObject({
@@ -106,11 +138,14 @@ export const recipeSchema = z.strictObject({
   settings: z.record(z.string(), z.unknown()).default({}).describe("The game's own settings"),
   checkpoint: checkpointSchema.prefault({}),
   anchors: anchorsSchema.prefault({}),
+  alarms: alarmsSchema.prefault({}).describe('What the alarms watch for, and what each of them does'),
 })
 
 export type Recipe = z.output<typeof recipeSchema>
 export type RoleRecipe = Recipe['roles'][string]
 export type HeldoutRecipe = NonNullable<Recipe['anchors']['heldout']>
+export type LevelsRecipe = NonNullable<Recipe['anchors']['levels']>
+export type OpponentsRecipe = NonNullable<Recipe['anchors']['opponents']>
 
 export interface LoadedRecipe {
   /** Names the run folder. */
@@ -155,6 +190,7 @@ export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Pr
   checkRoles(recipe, game, file)
   if (recipe.engine.kind === 'local') pinModels(recipe, folder)
   recipe.settings = check(game.config, recipe.settings, file, ['settings']) as Recipe['settings']
+  checkAnchors(recipe, game, file)
   return { name: basename(path, extname(path)), file, folder, packaged, recipe, game }
 }
 
@@ -261,8 +297,25 @@ function checkRoles({ roles, anchors }: Recipe, game: AnyGame, file: string): vo
   if (missing !== undefined) {
     throw new ConfigError(`${file}: roles.${missing} is missing; ${game.name} is played by ${known}.`)
   }
-  const { heldout } = anchors
-  if (heldout !== undefined && !game.roles.includes(heldout.role)) {
-    throw new ConfigError(`${file}: anchors.heldout.role must be one of ${known}, not "${heldout.role}".`)
+  for (const key of ['heldout', 'levels'] as const) {
+    const role = anchors[key]?.role
+    if (role !== undefined && !game.roles.includes(role)) {
+      throw new ConfigError(`${file}: anchors.${key}.role must be one of ${known}, not "${role}".`)
+    }
+  }
+}
+
+/** What needs something else of the run file or of the game. */
+function checkAnchors({ anchors, alarms, settings }: Recipe, game: AnyGame, file: string): void {
+  if (anchors.opponents && game.duel?.(settings) === undefined) {
+    throw new ConfigError(`${file}: anchors.opponents needs two roles that face each other.`, {
+      hint: `As set here, ${game.name} has none: leave the key out.`,
+    })
+  }
+  const acting = alarmNames.find((name) => alarms[name].do === 'rollback')
+  if (acting !== undefined && anchors.heldout === undefined) {
+    throw new ConfigError(`${file}: alarms.${acting} rolls back to the best anchor, and there is none.`, {
+      hint: 'Set anchors.heldout, or let the alarm warn, pause or stop.',
+    })
   }
 }

@@ -12,6 +12,8 @@ export function fakeParts(hook?: Hook): Parts {
     loadWorld: async () => ({ name: 'arithmetic', solve: () => undefined }),
     readProblems: async (_path, n) => problems(n),
     heldoutProblems: async (_world, n) => problems(n),
+    leveledProblems: async (_from, n) =>
+      ['1', '2'].flatMap((level) => problems(n).map((each) => ({ ...each, level }))),
   }
 }
 

@@ -95,6 +95,21 @@ export function linesOf(event: RunEvent, stream: TextStream): string[] {
       const figures = `${number(event.value)} against ${number(event.threshold)}`
       return [paint(stream, 'yellow', `alarm ${event.name}: ${event.formula} (${figures}). ${event.message}`)]
     }
+    case 'rollback':
+      return [
+        paint(
+          stream,
+          'yellow',
+          `rolled back after round ${event.round} to round ${event.to} (${event.alarm}): learning rates x ${number(event.scale)}`,
+        ),
+      ]
+    case 'anchor':
+      return [
+        `anchors after round ${event.round}: ${Object.entries(event.metrics)
+          .filter(([name]) => !/_(low|high)$/.test(name))
+          .map(([name, value]) => `${name} ${number(value)}`)
+          .join('  ')}`,
+      ]
     default:
       return []
   }

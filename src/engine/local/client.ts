@@ -7,6 +7,7 @@ import {
   EngineError,
   InvariantError,
   messageOf,
+  NotFiniteError,
   type SparringError,
 } from '../../core/errors.js'
 import type { ErrorRecord, Method, Request, Response, WorkerStart } from './protocol.js'
@@ -122,6 +123,7 @@ const classes: Record<string, new (message: string, options: { hint?: string }) 
   config: ConfigError,
   data: DataError,
   engine: EngineError,
+  not_finite: NotFiniteError,
   checkpoint: CheckpointError,
 }
 

@@ -16,6 +16,7 @@ import { sampleGroups } from '../grpo/sampling.js'
 import { takeInPasses } from '../passes.js'
 import { checkAnswers } from './answers.js'
 import { type Config, config } from './config.js'
+import { duel } from './duel.js'
 import { freshGuard, type Guard, watch } from './guard.js'
 import { judgeSlices } from './judge.js'
 import { library } from './library.js'
@@ -74,6 +75,8 @@ export const gar: Game<Config, Guard> = {
   },
 
   anchorPrompt: ({ reasoner }, problem) => reasonerPrompt(reasoner, problem),
+
+  duel: ({ judge }) => (judge === 'none' ? undefined : duel),
 
   workload(config) {
     const { reasoner, discriminator, problems_per_round, answers, verdicts, slicer } = config

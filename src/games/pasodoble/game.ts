@@ -5,6 +5,7 @@
 import { QuestionHistory } from '../../data/history.js'
 import type { Game } from '../game.js'
 import { type Config, config } from './config.js'
+import { duel } from './duel.js'
 import { type OfflineState, offlineRound, startOffline } from './offline.js'
 import { type OnlineState, onlineRound } from './online.js'
 import { solverPrompt } from './prompts.js'
@@ -29,6 +30,8 @@ export const pasodoble: Game<Config, State> = {
   playedBy: ({ self_play }, role) => (self_play ? 'solver' : role),
 
   anchorPrompt: solverPrompt,
+
+  duel: () => duel,
 
   workload(config) {
     const { proposer, solver, texts_per_round: texts, questions, answers, solver_steps } = config

@@ -21,6 +21,7 @@ import { policySteps, type StepReport, shareOut } from '../grpo/step.js'
 import { takeInPasses } from '../passes.js'
 import { encodeQuestion, solverPrompt } from '../solver.js'
 import { type Config, config } from './config.js'
+import { duel } from './duel.js'
 import { judge, knowledgeBase, propose } from './judge.js'
 import type { Judged, PoolQuestion } from './question.js'
 import { type AnsweredQuestion, challengerGroups, reportQuestions, reportSolver } from './report.js'
@@ -69,6 +70,8 @@ export const rZero: Game<Config, State> = {
   },
 
   anchorPrompt: ({ solver }, problem) => solverPrompt(solver, problem),
+
+  duel: () => duel,
 
   workload({ challenger, solver, groups, questions, votes, questions_per_round, answers, steps }) {
     const length = (role: Config['challenger'] | Config['solver']) => role.max_prompt_tokens + role.max_tokens

@@ -18,6 +18,7 @@ import { labelledSource, problemSource, problemsOfRound } from '../problems.js'
 import { solverPrompt } from '../solver.js'
 import { type Config, config } from './config.js'
 import { drift } from './drift.js'
+import { duel } from './duel.js'
 import { exhibitEvidence, exhibitSolutions } from './exhibits.js'
 import { criticGroups, type Group, revisionGroups, samplesOf, solverGroups } from './groups.js'
 import { critiqueAll, judge } from './judge.js'
@@ -75,6 +76,8 @@ export const solverCritic: Game<Config, State> = {
   playedBy: ({ self_play }, role) => (self_play ? 'solver' : role),
 
   anchorPrompt: ({ solver }, problem) => solverPrompt(solver, problem),
+
+  duel: () => duel,
 
   workload({ solver, critic, problems_per_round, answers, critiques, evidence_share, steps }) {
     const length = (role: Config['solver'] | Config['critic']) => role.max_prompt_tokens + role.max_tokens

@@ -1,4 +1,4 @@
-import { EngineError } from '../../../core/errors.js'
+import { NotFiniteError } from '../../../core/errors.js'
 import type { SampleParams } from '../../engine.js'
 
 /**
@@ -17,7 +17,7 @@ export function chooseToken(
   const end = start + vocabSize
   // One logit of NaN or +Infinity makes the whole row of the softmax NaN.
   if (Number.isNaN(probabilities[start]))
-    throw new EngineError('The probabilities of the next token are not finite.', {
+    throw new NotFiniteError('The probabilities of the next token are not finite.', {
       hint: 'Lower the learning rate or resume from an earlier checkpoint.',
     })
   if (params.temperature === 0) return argmax(probabilities, start, end) - start

@@ -1,4 +1,4 @@
-import { EngineError } from '../../../core/errors.js'
+import { NotFiniteError } from '../../../core/errors.js'
 import type { AdamParams, OptimReport } from '../../engine.js'
 import type { Parameters } from '../model/weights.js'
 
@@ -20,7 +20,7 @@ export function adamStep(
   const gradNorm = Math.sqrt(squares)
   if (!Number.isFinite(gradNorm)) {
     for (const { training } of parameters.values()) (training!.gradient.data as Float32Array).fill(0)
-    throw new EngineError('The gradient is not finite, so the step was not taken.', {
+    throw new NotFiniteError('The gradient is not finite, so the step was not taken.', {
       hint: 'Lower the learning rate or resume from an earlier checkpoint.',
     })
   }
