@@ -38,6 +38,10 @@ export interface Patience {
   billingMs: number
   /** Between the heartbeats of a session, ms. Default 10 000. */
   heartbeatMs: number
+  /** Silence after which a request is given up and sent again, where that is safe, ms. Default 60 000. */
+  answerMs: number
+  /** Longest time that the server holds a poll, ms. Default the dialect's; less where a proxy cuts connections. */
+  holdMs?: number
 }
 
 export interface CallOptions {

@@ -61,8 +61,8 @@ export class Gone extends Error {}
 
 /** Polls that come back sooner than this are paced. */
 const quickPollMs = 100
-/** Beyond the server's own hold, before a poll counts as unanswered. */
-const pollSlackMs = 15_000
+/** Share of the patience for other answers that a poll is given beyond the server's own hold. */
+const pollSlack = 0.25
 const slowDownMs = 10_000
 const slowSamples = 10
 
@@ -174,19 +174,19 @@ export class Line {
           const found = this.#read(reply, reading, what)
           if ('result' in found) return found.result
           persistence.succeeded()
-          if (found.bytes === undefined) tell(found.state)
-          else {
+          if (found.bytes !== undefined) {
             tell('room for a large answer')
             release = await this.answerBytes.take(found.bytes, signal)
             sizeKnown = true
-            continue
+          } else {
+            tell(found.state)
+            if (performance.now() - begun < quickPollMs) await rest(quickPollMs, signal)
           }
         } catch (error) {
           if (!(error instanceof Passing)) throw error
           tell(error.message)
           await persistence.failed(error, signal)
         }
-        if (performance.now() - begun < quickPollMs) await rest(quickPollMs, signal)
       }
     } finally {
       release()
@@ -232,6 +232,7 @@ export class Line {
     sizeKnown: boolean,
     signal: AbortSignal,
   ): Promise<Reply> {
+    const { patience } = this.hearing
     const announce = this.profile.announcesSize && { allow_metadata_only: !sizeKnown }
     return this.transport.exchange({
       method: 'POST',
@@ -243,7 +244,7 @@ export class Line {
         'x-tinker-request-type': reading.type,
         ...(iteration === 0 && { 'x-tinker-create-promise-roundtrip-time': seconds.toFixed(6) }),
       },
-      timeoutMs: this.profile.pollHoldMs + pollSlackMs,
+      timeoutMs: (patience.holdMs ?? this.profile.pollHoldMs) + pollSlack * patience.answerMs,
       signal,
     })
   }

@@ -21,6 +21,7 @@ import type { Journal, PastRequest } from './journal.js'
 import { type Kind, Lane, type Request } from './lane.js'
 import type { Body, Line } from './line.js'
 import { counts, type PreparedLoss, prepareLoss } from './loss.js'
+import { Passing } from './persistence.js'
 import { RemoteSampler } from './sampler.js'
 import { answers, type RequestBody } from './wire/endpoints.js'
 import { trainRequestToJson, trainResultOfJson } from './wire/json.js'
@@ -285,7 +286,7 @@ export class RemoteModel implements Model {
           }
     const result = (output: ForwardBackwardOutput) => {
       if (!byRoute) line.encoding ??= 'protobuf'
-      return resultOf(output, chunk, counted, `${kind} of model ${this.id}`)
+      return resultOf(output, chunk, counted)
     }
     return {
       kind,
@@ -383,10 +384,10 @@ function resultOf(
   { outputs, metrics }: ForwardBackwardOutput,
   chunk: Chunk,
   counted: (datum: number, position: number) => boolean,
-  what: string,
 ): TrainResult {
-  const unusable = (why: string) =>
-    new ServerError(`${what} was answered with ${why}.`, {
+  const unusable = (what: string) =>
+    new Passing(`an answer with ${what}`, {
+      kind: 'doubt',
       hint: 'Its gradients cannot be trusted: load the last saved weights into a new model.',
     })
   if (outputs.length !== chunk.data.length)

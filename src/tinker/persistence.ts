@@ -9,9 +9,11 @@ export class Passing extends Error {
   readonly unsent: boolean
   /** The server said nothing, rather than something wrong. */
   readonly silent: boolean
-  /** `again`: at once; `bill`: until it is paid; `doubt`: seldom passes, a few tries tell. */
-  readonly kind: 'busy' | 'again' | 'bill' | 'doubt'
+  /** `bill`: passes when it is paid; `doubt`: passes seldom, a few tries tell. */
+  readonly kind: 'busy' | 'bill' | 'doubt'
   readonly status: number | undefined
+  /** What to do where it does not pass. */
+  readonly hint: string | undefined
 
   constructor(
     message: string,
@@ -21,6 +23,7 @@ export class Passing extends Error {
       silent?: boolean
       kind?: Passing['kind']
       status?: number
+      hint?: string
     } = {},
   ) {
     super(message, { cause: options.cause })
@@ -28,6 +31,7 @@ export class Passing extends Error {
     this.silent = options.silent ?? false
     this.kind = options.kind ?? 'busy'
     this.status = options.status
+    this.hint = options.hint
   }
 }
 
@@ -74,7 +78,6 @@ export class Persistence {
     this.#failures++
     this.#doubts = failure.kind === 'doubt' ? this.#doubts + 1 : 0
     if (this.#doubts >= doubtfulTries || now - this.#since >= patience.giveUpMs) throw this.#over(failure)
-    if (failure.kind === 'again') return
     const wait = Math.min(longestBackoffMs, patience.backoffMs * 2 ** (this.#failures - 1))
     if (this.#failures === 3)
       this.hearing.warn(`${this.hearing.url}: ${this.what}: ${failure.message}; trying again.`)
@@ -85,7 +88,7 @@ export class Persistence {
     const times = this.#failures === 1 ? 'once' : `${this.#failures} times in a row`
     const message = `${this.what} at ${this.hearing.url} failed ${times}: ${failure.message}.`
     if (failure.status !== undefined || failure.kind === 'doubt')
-      return new ServerError(message, { cause: failure, hint: serverHint })
+      return new ServerError(message, { cause: failure, hint: failure.hint ?? serverHint })
     return new Transport(message, { cause: failure, hint: transportHint })
   }
 

@@ -31,6 +31,7 @@ const defaultPatience: Patience = {
   backoffMs: 1000,
   billingMs: 3600_000,
   heartbeatMs: 10_000,
+  answerMs: 60_000,
 }
 
 /**
@@ -41,8 +42,12 @@ export async function connect(options: ConnectOptions = {}): Promise<Service> {
   const url = addressOf(options.baseUrl ?? process.env.TINKER_BASE_URL ?? hostedUrl)
   const closing = link([options.signal])
   const waits = new WaitBoard(options.onWait)
-  const transport = new TransportLayer(`${url}/api/v1`, process.env.TINKER_API_KEY || undefined)
-  const patience = { ...defaultPatience, ...options.patience }
+  const patience: Patience = { ...defaultPatience, ...options.patience }
+  const transport = new TransportLayer(
+    `${url}/api/v1`,
+    process.env.TINKER_API_KEY || undefined,
+    patience.answerMs,
+  )
   const hearing: Hearing = { patience, url, warn: (sentence) => options.onWarning?.(sentence) }
   let journal: Journal | undefined
   try {

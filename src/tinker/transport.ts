@@ -13,7 +13,7 @@ export interface Exchange {
   /** Of the body. Default: JSON. */
   type?: string
   headers?: Record<string, string>
-  /** Most milliseconds until the whole answer is here. Default 60 000. */
+  /** Most milliseconds until the whole answer is here. */
   timeoutMs?: number
   signal: AbortSignal
 }
@@ -43,6 +43,8 @@ export class TransportLayer {
   constructor(
     readonly base: string,
     private readonly key: string | undefined,
+    /** Most milliseconds until an answer is here, where a request names none. */
+    private readonly answerMs: number,
   ) {}
 
   get hasKey(): boolean {
@@ -124,7 +126,7 @@ export class TransportLayer {
     await this.#agent.destroy()
   }
 
-  #linkOf({ signal, timeoutMs = 60_000 }: Exchange) {
+  #linkOf({ signal, timeoutMs = this.answerMs }: Exchange) {
     return link([signal], { ms: timeoutMs, late: () => new Passing('no answer', { silent: true }) })
   }
 
