@@ -67,7 +67,11 @@ export function App({ source }: { source: Source }) {
           </button>
         </header>
         {source.note && <p class="notice">{source.note}</p>}
-        <main id="main" tabIndex={-1}>
+        <main
+          id="main"
+          tabIndex={-1}
+          class={route.page === 'runs' || route.page === 'rollouts' ? 'fill' : ''}
+        >
           {route.page === 'runs' && <RunsPage version={version} />}
           {route.page === 'run' && <RunPage key={route.run} route={route} version={version} />}
           {route.page === 'rollouts' && <RolloutsPage key={route.run} route={route} version={version} />}

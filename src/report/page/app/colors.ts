@@ -14,7 +14,8 @@ export function roleColor(role: string, parts: readonly Role[], dark: boolean): 
   const part = parts.find(({ name }) => name === role)?.part
   const shade = dark ? 'dark' : 'light'
   if (part) return byPart[shade][part]
-  return lineColor(parts.findIndex(({ name }) => name === role) + 3, dark)
+  const place = parts.findIndex(({ name }) => name === role)
+  return place < 0 ? (dark ? '#98a2ae' : '#5c6773') : lineColor(place + 3, dark)
 }
 
 export function lineColor(i: number, dark: boolean): string {

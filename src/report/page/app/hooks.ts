@@ -1,6 +1,7 @@
 /** State that several views share: data that is asked for, keys, the theme. */
 import { createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import type { Coverage } from '../../api.js'
 import { parseRoute, type Route } from '../view/route.js'
 import { type Source, SourceError } from './source.js'
 
@@ -14,23 +15,42 @@ export interface Asked<T> {
   loading: boolean
 }
 
-/** What `load` gives, asked for again when the key changes. An answer that comes after a newer question is dropped. */
-export function useData<T>(key: string | null, load: () => Promise<T>): Asked<T> {
+/**
+ * What `load` gives, asked for again when the key changes, and after a while where the answer is `partial`. An answer that
+ * comes after a newer question is dropped.
+ */
+export function useData<T>(
+  key: string | null,
+  load: () => Promise<T>,
+  partial: (data: T) => boolean = () => false,
+): Asked<T> {
   const [state, setState] = useState<Asked<T>>({ data: undefined, error: undefined, loading: key !== null })
   useEffect(() => {
     if (key === null) return
     let current = true
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const ask = () =>
+      load().then(
+        (data) => {
+          if (!current) return
+          const more = partial(data)
+          setState({ data, error: undefined, loading: more })
+          if (more) timer = setTimeout(ask, 400)
+        },
+        (cause) => current && setState({ data: undefined, error: asSourceError(cause), loading: false }),
+      )
     setState((before) => ({ ...before, loading: true }))
-    load().then(
-      (data) => current && setState({ data, error: undefined, loading: false }),
-      (cause) => current && setState({ data: undefined, error: asSourceError(cause), loading: false }),
-    )
+    ask()
     return () => {
       current = false
+      clearTimeout(timer)
     }
   }, [key])
   return state
 }
+
+/** Whether more rounds are to be read than were. */
+export const unread = ({ coverage }: { coverage: Coverage }): boolean => coverage.read < coverage.of
 
 function asSourceError(cause: unknown): SourceError {
   return cause instanceof SourceError ? cause : new SourceError(String(cause), null, 0)

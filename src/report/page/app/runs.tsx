@@ -121,32 +121,32 @@ function Row({ run, chosen, toggle }: { run: RunSummary; chosen: boolean; toggle
       <span role="cell">
         <input type="checkbox" checked={chosen} onChange={toggle} aria-label={`Compare ${plain(id)}`} />
       </span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <Link to={{ page: 'run', run: id, tab: 'overview' }} class="strong">
           <bdi>{plain(id)}</bdi>
         </Link>
         <small>{fault ? plain(fault) : `${game ?? 'game unknown'} · seed ${seed ?? '–'}`}</small>
       </span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <Status status={status} />
         <small>{ago(updated, Date.now())}</small>
       </span>
       <span
         role="cell"
-        class="two wide"
+        class="stack wide"
         title={roles.map(({ name, model }) => `${name}: ${plain(model)}`).join('\n')}
       >
         <bdi class="line">{plain(models.join(', '))}</bdi>
         <small class="line">{roles.map(({ name }) => name).join(', ')}</small>
       </span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <span>
           {round}
           {rounds !== null && <small> of {rounds}</small>}
         </span>
         <Meter share={rounds ? round / rounds : 0} label={`${round} of ${rounds} rounds`} />
       </span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <Change anchor={run.anchor} />
       </span>
       <span role="cell">
@@ -173,7 +173,7 @@ export function Change({ anchor }: { anchor: RunSummary['anchor'] }) {
         {percent(before)} → <b>{percent(after)}</b>
       </span>
       <small class={difference > 0 ? 'good' : difference < 0 ? 'bad' : ''}>
-        {signed(100 * difference)} points
+        {signed(Number((100 * difference).toFixed(1)))} points
       </small>
     </>
   )

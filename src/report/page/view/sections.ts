@@ -1,9 +1,17 @@
 /** Which metrics stand in one chart, and which charts in one section. */
 import type { MetricInfo, Role } from '../../api.js'
 
+export interface ChartLine {
+  metric: string
+  label: string
+  role: string | null
+  /** Metrics that are the ends of its interval. */
+  ends?: [string, string]
+}
+
 export interface ChartPlan {
   title: string
-  lines: { metric: string; label: string; role: string | null }[]
+  lines: ChartLine[]
   /** Every value is a share of something. */
   share: boolean
 }
@@ -33,6 +41,8 @@ const sections: readonly (readonly [string, readonly RegExp[]])[] = [
 
 /** Families of names without a role that make one chart each, by what they have in common. */
 const families: readonly RegExp[] = [
+  /^heldout\/(accuracy|greedy)$/,
+  /^heldout\/\w+_frac$/,
   /^questions\/\w+_frac$/,
   /^labels\//,
   /^verdicts\/yes_\w+$/,
@@ -53,6 +63,7 @@ const spreads: readonly (readonly [RegExp, string])[] = [
 ]
 
 export function planSections(metrics: readonly MetricInfo[], roles: readonly Role[]): SectionPlan[] {
+  const written = new Set(metrics.map(({ name }) => name))
   const charts = new Map<string, ChartPlan & { key: string }>()
   for (const { name, role } of metrics) {
     if (/^pass_rate\/p\d+$/.test(name) || /_(low|high)$/.test(name) || name === 'step') continue
@@ -62,13 +73,19 @@ export function planSections(metrics: readonly MetricInfo[], roles: readonly Rol
     const key = spread ? `${spread[1]} of ${role}` : family ? String(family) : within
     const chart = charts.get(key) ?? {
       key: within,
-      title: spread ? `${spread[1]} of ${role}` : family ? within.split('/')[0]! : titleOf(within),
+      title: spread ? `${spread[1]} of ${role}` : family ? familyTitle(within) : titleOf(within),
       lines: [],
       share: true,
     }
     chart.share &&= isShare(within)
     const label = spread || family ? within.split('/').slice(1).join('/') : (role ?? titleOf(within))
-    chart.lines.push({ metric: name, label: label.replace(/_frac$/, '').replaceAll('_', ' '), role })
+    const ends: [string, string] = [`${name}_low`, `${name}_high`]
+    chart.lines.push({
+      metric: name,
+      label: label.replace(/_frac$/, '').replaceAll('_', ' '),
+      role,
+      ...(ends.every((end) => written.has(end)) && { ends }),
+    })
     charts.set(key, chart)
   }
   const order = roles.map(({ name }) => name)
@@ -100,6 +117,15 @@ function isShare(name: string): boolean {
   return /_frac$|^heldout\/(accuracy|greedy)$|^group\/|^labels\/|^questions\/|^pass_rate\/mean$|^diversity\//.test(
     name,
   )
+}
+
+/** What the names of a family have in common, as words. */
+function familyTitle(name: string): string {
+  const [first, rest = ''] = name.split('/')
+  if (first === 'heldout')
+    return rest.endsWith('_frac') ? 'held-out: truncated, unanswered' : 'held-out accuracy'
+  if (first === 'calibration') return rest.endsWith('_ece') ? 'calibration error' : 'Brier score'
+  return rest.startsWith('yes_') ? `${first}: share of YES` : first!
 }
 
 function titleOf(name: string): string {

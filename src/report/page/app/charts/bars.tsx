@@ -100,8 +100,9 @@ export function bandText({ low, high, closed }: Band): string {
     : `learned from: above ${number(low)}, below ${number(high)}`
 }
 
-/** Some five of the edges, the ends among them. */
+/** The middles of some five bins, the first among them. */
 function ticks(edges: readonly number[]): number[] {
-  const step = Math.max(1, Math.round((edges.length - 1) / 5))
-  return edges.filter((_, i) => i % step === 0 && (i === 0 || i <= edges.length - 1))
+  const middles = edges.slice(1).map((edge, i) => (edge + edges[i]!) / 2)
+  const step = Math.max(1, Math.ceil((middles.length - 1) / 6))
+  return middles.filter((_, i) => i % step === 0)
 }

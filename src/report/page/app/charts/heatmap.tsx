@@ -100,13 +100,8 @@ export function Heatmap(props: HeatmapProps) {
             class="chosen"
           />
         )}
-        {[low, (low + high) / 2, high].map((value) => (
-          <text
-            key={value}
-            x={LEFT - 6}
-            y={y(value) + (value === high ? 9 : value === low ? 0 : 4)}
-            text-anchor="end"
-          >
+        {marks(edges).map((value) => (
+          <text key={value} x={LEFT - 6} y={y(value) + 4} text-anchor="end">
             {number(value)}
           </text>
         ))}
@@ -128,6 +123,12 @@ export function Heatmap(props: HeatmapProps) {
       />
     </>
   )
+}
+
+/** Middles of the first bin, of one halfway, and of the last. */
+function marks(edges: readonly number[]): number[] {
+  const last = edges.length - 2
+  return [0, Math.round(last / 2), last].map((i) => (edges[i]! + edges[i + 1]!) / 2)
 }
 
 function ticks(columns: number): number[] {

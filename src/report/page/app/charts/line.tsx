@@ -195,7 +195,11 @@ function showValues(legend: HTMLElement, { from, to, curves }: LineChartProps, a
     const dot = document.createElement('i')
     dot.style.background = color
     const value = at === null ? values.findLast((each) => each !== null) : values[at]
-    item.append(dot, `${label} `, Object.assign(document.createElement('b'), { textContent: number(value) }))
+    item.append(
+      dot,
+      curves.length === 1 ? '' : `${label} `,
+      Object.assign(document.createElement('b'), { textContent: number(value) }),
+    )
     return item
   })
   const where = document.createElement('span')

@@ -1,8 +1,8 @@
 /** One question from its birth to the update that used it. */
 import type { ComponentChildren } from 'preact'
 import { useContext, useState } from 'preact/hooks'
-import type { Match, Role, RolloutRef } from '../../../api.js'
-import { number, percent, words } from '../../view/format.js'
+import type { Match, Part, Role, RolloutRef } from '../../../api.js'
+import { percent, words } from '../../view/format.js'
 import { sameRef } from '../../view/inlined.js'
 import { plain } from '../../view/text.js'
 import { bandText } from '../charts/bars.js'
@@ -96,13 +96,14 @@ export function Step(props: {
   )
 }
 
-const checkWords: Record<Match['checks'][number]['name'], string> = {
-  well_formed: 'well-formed',
-  no_leak: 'gives nothing away',
-  not_too_long: 'fits the prompt',
-  in_band: 'pass rate within the band',
-  new: 'new',
-  label_true: 'label is true',
+/** Passed, failed. */
+const checkWords: Record<Match['checks'][number]['name'], readonly [string, string]> = {
+  well_formed: ['well-formed', 'malformed'],
+  no_leak: ['gives nothing away', 'gives its answer away'],
+  not_too_long: ['fits the prompt', 'too long for the prompt'],
+  in_band: ['pass rate within the band', 'pass rate outside the band'],
+  new: ['new', 'seen before'],
+  label_true: ['label is true', 'label is false'],
 }
 
 function QuestionStep({ run, match }: MatchProps) {
@@ -156,10 +157,8 @@ function QuestionStep({ run, match }: MatchProps) {
         <ul class="checks" aria-label="What was checked">
           {checks.map(({ name, passed, found }) => (
             <li key={name} class={passed === null ? 'unknown' : passed ? 'passed' : 'failed'}>
-              {checkWords[name]}
-              {found !== null && found !== passed && (
-                <small> {typeof found === 'number' ? number(found) : plain(words(String(found)))}</small>
-              )}
+              {checkWords[name][passed === false ? 1 : 0]}
+              {passed === null ? <small> not known</small> : <Found name={name} found={found} />}
             </li>
           ))}
         </ul>
@@ -176,6 +175,12 @@ function QuestionStep({ run, match }: MatchProps) {
       )}
     </Step>
   )
+}
+
+/** What is not told elsewhere: the flaw, how many it repeats. */
+function Found({ name, found }: { name: Match['checks'][number]['name']; found: Part }) {
+  if (typeof found === 'string' && name !== 'label_true') return <small> {plain(words(found))}</small>
+  return name === 'new' && typeof found === 'number' && found > 0 ? <small> {found} times</small> : null
 }
 
 function RateBar({ rate, band }: { rate: number; band: Match['band'] }) {

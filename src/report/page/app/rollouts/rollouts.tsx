@@ -6,6 +6,7 @@ import type { Route } from '../../view/route.js'
 import { plain } from '../../view/text.js'
 import { roleColor } from '../colors.js'
 import { DarkContext, useData, useKeys, useSource } from '../hooks.js'
+import { Tabs } from '../run/tabs.js'
 import { Line } from '../texts.js'
 import { Await, go, Link } from '../ui.js'
 import { Virtual } from '../virtual.js'
@@ -18,6 +19,7 @@ export function RolloutsPage({ route, version }: { route: RolloutsRoute; version
   const source = useSource()
   const { run, query, beside } = route
   const asked = useData(`run ${run} ${version}`, () => source.run(run))
+  const arena = useData(`arena ${run}`, () => source.arena(run).catch(() => null))
   const show = (next: RolloutsQuery, other = beside) =>
     go({ page: 'rollouts', run, query: next, ...(other && { beside: other }) })
   return (
@@ -25,8 +27,7 @@ export function RolloutsPage({ route, version }: { route: RolloutsRoute; version
       {(detail) => (
         <>
           <div class="bar">
-            <h1>Rollouts</h1>
-            <span class="grow" />
+            <Tabs run={run} tab="rollouts" hasArena={Boolean(arena.data)} />
             {beside === undefined ? (
               <button type="button" onClick={() => show(...sideBySide(query, detail))}>
                 Two rounds side by side
@@ -37,7 +38,7 @@ export function RolloutsPage({ route, version }: { route: RolloutsRoute; version
               </button>
             )}
           </div>
-          <div class={beside ? 'grid two sides' : ''}>
+          <div class={beside ? 'grid pair sides' : 'rollout-list'}>
             <RolloutList {...{ detail, version, query }} keyed change={(next) => show(next)} />
             {beside && (
               <RolloutList
@@ -158,13 +159,13 @@ function Row({ run, row, detail }: { run: string; row: RolloutRow; detail: RunDe
   return (
     <div class="rollouts-grid">
       <span role="cell">{round}</span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <span class="role" style={{ '--role': roleColor(role, detail.parts, dark) }}>
           {role}
         </span>
         <small>{group === null ? '' : `${group}.${index}`}</small>
       </span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <Link to={{ page: 'match', run, ref: refOf(row) }}>
           <Line text={question ?? (text || '(empty)')} />
         </Link>
@@ -172,16 +173,16 @@ function Row({ run, row, detail }: { run: string; row: RolloutRow; detail: RunDe
           <Line text={text} />
         </small>
       </span>
-      <span role="cell" class="two wide">
+      <span role="cell" class="stack wide">
         <span>{number(tokens)}</span>
         {stop && stop !== 'eos' && <small class="bad">{words(stop)}</small>}
       </span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <span>{outcome === null ? '–' : plain(words(outcome))}</span>
         {row.rate !== null && <small>rate {number(row.rate)}</small>}
       </span>
       <span role="cell">{number(reward)}</span>
-      <span role="cell" class="two">
+      <span role="cell" class="stack">
         <span class={(advantage ?? 0) > 0 ? 'good' : (advantage ?? 0) < 0 ? 'bad' : ''}>
           {signed(advantage)}
         </span>

@@ -14,7 +14,7 @@ export function ArenaTab({ arena }: { arena: Asked<ArenaAnswer | null> }) {
             other.
           </p>
         ) : (
-          <div class="grid two">
+          <div class="grid pair">
             <Section title="Cross-play">
               <Matrix arena={answer} />
             </Section>

@@ -1,11 +1,11 @@
 /** What is peculiar to the game: its questions and their labels, its judges, how rollouts are spread. */
 import { useContext } from 'preact/hooks'
 import type { JudgingAnswer, Panel, RunDetail, VerdictRow } from '../../../api.js'
-import { count, percent, rounds } from '../../view/format.js'
+import { count, percent, rounds, words } from '../../view/format.js'
 import { LineChart } from '../charts/line.js'
 import { ReliabilityDiagram, RocCurve } from '../charts/square.js'
 import { lineColor, roleColor } from '../colors.js'
-import { DarkContext, useData, useSource } from '../hooks.js'
+import { DarkContext, unread, useData, useSource } from '../hooks.js'
 import { Await, go, Link, Meter, Section } from '../ui.js'
 import { Distributions, PassRates } from './pass-rates.js'
 
@@ -32,7 +32,7 @@ export function GameTab({ detail, version }: { detail: RunDetail; version: numbe
   return (
     <>
       {panels.includes('pass_rate') && <PassRates detail={detail} version={version} />}
-      <div class="grid two">
+      <div class="grid pair">
         {curves.map(([panel, title, form, note]) => (
           <CurvePanel
             key={panel}
@@ -117,7 +117,7 @@ function author(detail: RunDetail): { role?: string } {
 function Judging({ detail, version }: { detail: RunDetail; version: number }) {
   const source = useSource()
   const dark = useContext(DarkContext)
-  const asked = useData(`judging ${detail.id} ${version}`, () => source.judging(detail.id))
+  const asked = useData(`judging ${detail.id} ${version}`, () => source.judging(detail.id), unread)
   return (
     <Await asked={asked}>
       {(answer) => (
@@ -131,21 +131,52 @@ function Judging({ detail, version }: { detail: RunDetail; version: number }) {
         >
           <div class="grid narrow-wide">
             <VerdictTable detail={detail} answer={answer} />
-            <div class="squares">
-              {answer.reliability.map((reliability) => (
-                <ReliabilityDiagram
-                  key={reliability.of}
-                  reliability={reliability}
-                  color={roleColor(answer.role, detail.parts, dark)}
-                />
-              ))}
-              {answer.roc.map((roc) => (
-                <RocCurve key={roc.of} roc={roc} color={roleColor(answer.role, detail.parts, dark)} />
-              ))}
-            </div>
+            <YesRates detail={detail} version={version} role={answer.role} />
+          </div>
+          <div class="squares">
+            {answer.reliability.map((reliability) => (
+              <ReliabilityDiagram
+                key={reliability.of}
+                reliability={reliability}
+                color={roleColor(answer.role, detail.parts, dark)}
+              />
+            ))}
+            {answer.roc.map((roc) => (
+              <RocCurve key={roc.of} roc={roc} color={roleColor(answer.role, detail.parts, dark)} />
+            ))}
           </div>
           {answer.planted && <PlantedErrors detail={detail} answer={answer} />}
         </Section>
+      )}
+    </Await>
+  )
+}
+
+const yesRates = /^(verdicts\/yes_\w+_frac|critic\/(yes|evidence_yes|fooled)_frac|critic\/false_alarm)$/
+
+function YesRates({ detail, version, role }: { detail: RunDetail; version: number; role: string }) {
+  const source = useSource()
+  const dark = useContext(DarkContext)
+  const names = detail.metrics.flatMap(({ name }) => (yesRates.test(name) ? name : []))
+  const asked = useData(`yes ${detail.id} ${version}`, () =>
+    source.metrics(detail.id, { names, points: 500 }),
+  )
+  return (
+    <Await asked={asked}>
+      {({ from, to, columns }) => (
+        <LineChart
+          title="share of YES"
+          share
+          {...{ from, to }}
+          curves={names.map((name, i) => ({
+            label: words(name.split('/')[1]!.replace(/^yes_|_frac$/g, '')),
+            color: lineColor(i, dark),
+            values: columns[name]?.mean ?? [],
+          }))}
+          open={(first, last) =>
+            go({ page: 'rollouts', run: detail.id, query: { from: first, to: last, role } })
+          }
+        />
       )}
     </Await>
   )

@@ -108,7 +108,9 @@ interface ChartSectionProps {
 function ChartSection({ detail, section, version, smooth, log, range, zoom }: ChartSectionProps) {
   const source = useSource()
   const [watch, seen] = useSeen()
-  const names = section.charts.flatMap(({ lines }) => lines.map(({ metric }) => metric))
+  const names = section.charts.flatMap(({ lines }) =>
+    lines.flatMap(({ metric, ends = [] }) => [metric, ...ends]),
+  )
   const asked = useData(seen ? `metrics ${detail.id} ${version} ${names} ${range}` : null, () =>
     source.metrics(detail.id, {
       names,
@@ -150,12 +152,12 @@ function MetricChart({ detail, chart, from, to, columns, ...rest }: MetricChartP
   const dark = useContext(DarkContext)
   const curves = useMemo(() => {
     const oneRole = chart.lines.length > 1 && new Set(chart.lines.map(({ role }) => role)).size === 1
-    return chart.lines.map(({ metric, label, role }, i) => ({
+    return chart.lines.map(({ metric, label, role, ends }, i) => ({
       label,
       color: role === null || oneRole ? lineColor(i, dark) : roleColor(role, detail.parts, dark),
       values: columns[metric]?.mean ?? [],
-      low: columns[metric]?.min,
-      high: columns[metric]?.max,
+      low: ends ? columns[ends[0]]?.mean : columns[metric]?.min,
+      high: ends ? columns[ends[1]]?.mean : columns[metric]?.max,
       dots: (columns[metric]?.mean ?? []).filter((value) => value !== null).length < 25,
     }))
   }, [columns, chart, dark])

@@ -13,7 +13,7 @@ export function Overview({ detail, version }: { detail: RunDetail; version: numb
   return (
     <>
       <Health detail={detail} />
-      <div class="grid two">
+      <div class="grid pair">
         {detail.panels.includes('anchors') && <Anchors detail={detail} version={version} />}
         <Rewards detail={detail} version={version} />
       </div>

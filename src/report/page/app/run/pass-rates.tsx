@@ -5,12 +5,15 @@ import { rounds, words } from '../../view/format.js'
 import { Bars, bandText } from '../charts/bars.js'
 import { Heatmap } from '../charts/heatmap.js'
 import { roleColor } from '../colors.js'
-import { DarkContext, useData, useSource } from '../hooks.js'
+import { DarkContext, unread, useData, useSource } from '../hooks.js'
 import { Await, Choice, go, Section } from '../ui.js'
 
 export function PassRates({ detail, version }: { detail: RunDetail; version: number }) {
   return (
-    <Section title="Pass rates of the questions" note={detail.band ? bandText(detail.band) : undefined}>
+    <Section
+      title={`Pass rates of the ${detail.parts.some(({ part }) => part === 'author') ? 'questions' : 'problems'}`}
+      note={detail.band ? bandText(detail.band) : undefined}
+    >
       <OverRounds detail={detail} version={version} query={{ of: 'pass_rate' }} />
     </Section>
   )
@@ -53,7 +56,7 @@ function OverRounds(props: { detail: RunDetail; version: number; query: Histogra
   const { detail, version, query } = props
   const source = useSource()
   const key = `histogram ${detail.id} ${query.of} ${query.role} ${version}`
-  const asked = useData(key, () => source.histogram(detail.id, query))
+  const asked = useData(key, () => source.histogram(detail.id, query), unread)
   return (
     <Await asked={asked}>
       {(answer) =>

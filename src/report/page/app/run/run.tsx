@@ -1,25 +1,18 @@
 /** One run: what it is, whether it is healthy, what it measured. */
 import type { RunDetail } from '../../../api.js'
 import { ago, bytes, count, duration } from '../../view/format.js'
-import type { Route, Tab } from '../../view/route.js'
+import type { Route } from '../../view/route.js'
 import { plain } from '../../view/text.js'
-import { useData, useKeys, useSource } from '../hooks.js'
+import { useData, useSource } from '../hooks.js'
 import { Change } from '../runs.js'
-import { Await, go, Link, Meter, Section, Stat, Status } from '../ui.js'
+import { Await, Meter, Section, Stat, Status } from '../ui.js'
 import { ArenaTab } from './arena.js'
 import { GameTab } from './game.js'
 import { MetricsTab } from './metrics.js'
 import { Overview } from './overview.js'
+import { Tabs } from './tabs.js'
 
 export type RunRoute = Extract<Route, { page: 'run' }>
-
-const names: Record<Tab, string> = {
-  overview: 'Overview',
-  metrics: 'Metrics',
-  game: 'Game',
-  arena: 'Cross-play',
-  settings: 'Settings',
-}
 
 export function RunPage({ route, version }: { route: RunRoute; version: number }) {
   const source = useSource()
@@ -31,7 +24,7 @@ export function RunPage({ route, version }: { route: RunRoute; version: number }
       {(detail) => (
         <>
           <Head detail={detail} />
-          <Tabs detail={detail} tab={tab} hasArena={Boolean(arena.data)} />
+          <Tabs run={run} tab={tab} hasArena={Boolean(arena.data)} />
           {tab === 'overview' && <Overview detail={detail} version={version} />}
           {tab === 'metrics' && <MetricsTab detail={detail} route={route} version={version} />}
           {tab === 'game' && <GameTab detail={detail} version={version} />}
@@ -79,30 +72,10 @@ function Head({ detail }: { detail: RunDetail }) {
   )
 }
 
-function Tabs({ detail, tab, hasArena }: { detail: RunDetail; tab: Tab; hasArena: boolean }) {
-  const run = detail.id
-  const tabs = (Object.keys(names) as Tab[]).filter((each) => each !== 'arena' || hasArena)
-  const places: Route[] = [
-    ...tabs.slice(0, 3).map((each): Route => ({ page: 'run', run, tab: each })),
-    { page: 'rollouts', run, query: {} },
-    ...tabs.slice(3).map((each): Route => ({ page: 'run', run, tab: each })),
-  ]
-  useKeys(Object.fromEntries(places.map((place, i) => [String(i + 1), () => go(place)])))
-  return (
-    <nav class="tabs" aria-label="Views of the run">
-      {places.map((place, i) => (
-        <Link key={i} to={place} {...(place.page === 'run' && place.tab === tab && { class: 'here' })}>
-          {place.page === 'run' ? names[place.tab] : 'Rollouts'}
-        </Link>
-      ))}
-    </nav>
-  )
-}
-
 function Settings({ detail }: { detail: RunDetail }) {
   const { config, checkpoints, parts } = detail
   return (
-    <div class="grid two">
+    <div class="grid pair">
       <Section title="Run file" note="With every default filled in; itself a run file.">
         <pre class="scroll tall">{plain(JSON.stringify(config, null, 2))}</pre>
       </Section>
