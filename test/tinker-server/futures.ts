@@ -50,13 +50,19 @@ export class Futures {
     waiters.clear()
   }
 
-  /** A second promise of the same operation. */
-  twin(future: Future): Future {
-    const twin = this.create(future.kind, future.modelId)
-    const copy = () => this.settle(twin, future.outcome!)
-    if (future.outcome) copy()
-    else (future as Kept).waiters.add(copy)
-    return twin
+  /**
+   * The promise that was made under this id, for a request that comes again: where it was lost, a second promise of the
+   * same operation; where its result is no longer kept, one that is gone as well.
+   */
+  again(id: string, kind: string): Future {
+    const first = this.#byId.get(id)
+    if (first && !first.lost) return first
+    const second = this.create(kind, first?.modelId)
+    const copy = () => this.settle(second, first!.outcome!)
+    if (!first) second.lost = true
+    else if (first.outcome) copy()
+    else first.waiters.add(copy)
+    return second
   }
 
   /** Until there is an outcome, the time is over or the signal fires. */

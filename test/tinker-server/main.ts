@@ -1,6 +1,7 @@
 /**
  * A server from the shell: `node dist/test/tinker-server/main.js --dialect hosted --port 8000 --model tiny=models/tiny`.
- * Prints its address on one line when it is ready. With --log, each request becomes a line of that file.
+ * Prints its address on one line when it is ready. With --log, each request becomes a line of that file; with
+ * --scripted '{"sampleMs":50}' its weights are made up and only take their time.
  */
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -16,6 +17,8 @@ const { values } = parseArgs({
     hold: { type: 'string' },
     threads: { type: 'string', default: '2' },
     log: { type: 'string' },
+    latency: { type: 'string', default: '0' },
+    scripted: { type: 'string' },
   },
 })
 
@@ -39,6 +42,8 @@ const server = await startTinkerServer({
   port: Number(values.port),
   keys: values.key,
   threads: Number(values.threads),
+  latencyMs: Number(values.latency),
+  ...(values.scripted !== undefined && { scripted: JSON.parse(values.scripted) }),
   ...(values.hold !== undefined && { holdMs: Number(values.hold) }),
 })
 if (log !== undefined)

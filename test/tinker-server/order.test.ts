@@ -16,7 +16,7 @@ async function steps(client: Client, model: string, numbers: number[]) {
 }
 
 async function open(dialect: Dialect) {
-  const { client, server } = await serve({ dialect })
+  const { client, server } = await serve({ dialect, holdMs: 200 })
   const model = await client.model(await client.session())
   return { client, server, model, applied: () => server.applied.map((step) => step.learningRate) }
 }

@@ -11,13 +11,19 @@ export interface Operation {
   run: () => Promise<unknown>
 }
 
-interface Known {
+/** A request that was taken, by what it asked for and the promise that was made. */
+export interface Known {
   fingerprint: string
-  future: Future
+  id: string
 }
 
-/** Numbers whose payload is remembered. */
+/** Requests that are remembered, of a model or a sampling session. */
 const remembered = 4096
+
+export function remember<K>(known: Map<K, Known>, key: K, what: Known): void {
+  known.set(key, what)
+  if (known.size > remembered) known.delete(known.keys().next().value!)
+}
 
 export class Line {
   readonly #waiting: Operation[] = []
@@ -38,23 +44,24 @@ export class Line {
     seq: number | undefined,
     payload: unknown,
     make: () => { future: Future; run: () => Promise<unknown> },
-  ): { future: Future; fresh: boolean } {
+  ): Future {
     const { order, deduped, reusedStatus } = this.profile
     const fingerprint = seq !== undefined && deduped.has(kind) ? fingerprintOf([kind, payload]) : undefined
     const known = fingerprint === undefined ? undefined : this.#known.get(seq!)
     if (known) {
       if (known.fingerprint !== fingerprint)
         throw new Refusal(reusedStatus, 'Training request sequence number was reused')
-      if (known.future.lost) known.future = this.futures.twin(known.future)
-      return { future: known.future, fresh: false }
+      const future = this.futures.again(known.id, kind)
+      known.id = future.id
+      return future
     }
     if (order === 'sequence' && (seq === undefined || seq < this.#next))
       throw new Refusal(reusedStatus, `seq_id ${seq} was already used; the next is ${this.#next}`)
     const { future, run } = make()
-    if (fingerprint !== undefined) this.#remember(seq!, { fingerprint, future })
+    if (fingerprint !== undefined) remember(this.#known, seq!, { fingerprint, id: future.id })
     this.#waiting.push({ kind, seq, future, run })
     this.pump()
-    return { future, fresh: true }
+    return future
   }
 
   /** Forgets what was not carried out yet, as if it had never come. */
@@ -96,11 +103,6 @@ export class Line {
     const outcome = await outcomeOf(run)
     if (seq !== undefined && 'value' in outcome) this.#next++
     return outcome
-  }
-
-  #remember(seq: number, known: Known): void {
-    this.#known.set(seq, known)
-    if (this.#known.size > remembered) this.#known.delete(this.#known.keys().next().value!)
   }
 }
 

@@ -313,11 +313,13 @@ describe('futures', () => {
     ['tuft', 200, { type: 'try_again', queue_state: 'active' }],
     ['openrl', 200, { type: 'try_again', queue_state: 'active' }],
   ] as const)('%s says %i when nothing has come of a promise yet', async (dialect, status, body) => {
-    const { client } = await serve({ dialect, holdMs: 30, scripted: { stepMs: 200 } })
+    const { client, server } = await serve({ dialect, holdMs: 30 })
     const model = await client.model(await client.session())
+    server.pause('active')
     const { body: promise } = await client.step(model, 1)
     const answer = await client.post('retrieve_future', { request_id: promise.request_id })
     expect(answer).toMatchObject({ status, body })
+    server.proceed()
     expect((await client.retrieve(promise.request_id)).status).toBe(200)
   })
 
@@ -381,11 +383,11 @@ describe('futures', () => {
 
 describe('sessions', () => {
   it('SkyRL unloads the models of a session that is not heard of', async () => {
-    const { client, server } = await serve({ dialect: 'skyrl', sessionTimeoutMs: 150 })
+    const { client, server } = await serve({ dialect: 'skyrl', sessionTimeoutMs: 1000 })
     const [kept, left] = [await client.session(), await client.session()]
     const [one, other] = [await client.model(kept), await client.model(left)]
-    for (let i = 0; i < 8; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 40))
+    for (let i = 0; i < 10; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 150))
       await client.post('session_heartbeat', { session_id: kept })
     }
     expect((await client.step(one, 1)).status).toBe(200)
@@ -394,14 +396,14 @@ describe('sessions', () => {
   })
 
   it('hosted exchanges keys for tokens where its flags say so', async () => {
-    const { client } = await serve({ dialect: 'hosted', jwtMs: 300 })
+    const { client } = await serve({ dialect: 'hosted', jwtMs: 1500 })
     expect((await client.post('client/config', { sdk_version: '0.25.0' })).body.pjwt_auth_enabled).toBe(true)
     expect((await client.get('get_server_capabilities')).status).toBe(401)
     const { jwt } = (await client.post('auth/token', {})).body
     const key = client.headers
     client.headers = { 'x-api-key': jwt }
     expect((await client.get('get_server_capabilities')).status).toBe(200)
-    await new Promise((resolve) => setTimeout(resolve, 320))
+    await new Promise((resolve) => setTimeout(resolve, 1600))
     expect((await client.get('get_server_capabilities')).status).toBe(401)
     client.headers = key
     expect((await client.post('auth/token', {})).status).toBe(200)

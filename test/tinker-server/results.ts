@@ -43,7 +43,7 @@ function notYet({ expired, dialect }: Profile, { id }: Future, { queue }: Asking
     queue_state: queue?.state ?? 'active',
     ...(queue?.reason !== undefined && { queue_state_reason: queue.reason }),
   }
-  if (expired === 'try_again' || queue)
+  if (expired === 'try_again' || (queue && queue.state !== 'active'))
     return { status: 200, body: { type: 'try_again', request_id: id, ...state } }
   return {
     status: 408,

@@ -14,7 +14,7 @@ import type { Misfortune } from './faults.js'
 import type { Future } from './futures.js'
 import { decompressed, isProtobuf, parseJson, type Reply } from './http.js'
 import { type Batch, checkLoss } from './losses.js'
-import { fingerprintOf } from './order.js'
+import { fingerprintOf, type Known, remember } from './order.js'
 import type { Body, Requests, Schemas } from './requests.js'
 import { answerOf } from './results.js'
 import { mannerOf, openSamplingSession, snapshotSource, sourceOf } from './sampling.js'
@@ -90,7 +90,7 @@ function training(
   const { world, fault } = context
   const model = world.model(body.model_id)
   if (isNeverKept(fault)) return neverKept(context, kind, model.id)
-  const { future } = model.line.submit(kind, body.seq_id ?? undefined, payload, () => {
+  const future = model.line.submit(kind, body.seq_id ?? undefined, payload, () => {
     const run = make(model)
     model.taken++
     const future = world.futures.create(kind, model.id)
@@ -197,7 +197,8 @@ function saving(context: Context, route: 'save_weights' | 'save_weights_for_samp
     return async () => {
       if (checkpoint) await save(world, model, checkpoint, overwrite)
       if (!ephemeral) return { path: checkpoint!.path, type: route }
-      const session = openSamplingSession(world, await snapshotSource(world, model, checkpoint))
+      const source = await snapshotSource(world, model, checkpoint)
+      const session = openSamplingSession(world, source, { ephemeral: true })
       return { path: null, sampling_session_id: session.id, type: route }
     }
   })
@@ -223,7 +224,7 @@ function loading(context: Context): Reply {
 }
 
 /** A promise that was made under this number before; throws a Refusal where it was for something else. */
-function madeBefore(known: { fingerprint: string } | undefined, fingerprint: string, what: string): boolean {
+function madeBefore(known: Known | undefined, fingerprint: string, what: string): known is Known {
   if (known && known.fingerprint !== fingerprint)
     throw new Refusal(400, `${what} was used for another request`)
   return known !== undefined
@@ -252,12 +253,13 @@ function sampling(context: Context): Reply {
   const fingerprint = remembers ? fingerprintOf(body) : ''
   const known = remembers ? session.known.get(body.seq_id!) : undefined
   if (madeBefore(known, fingerprint, 'seq_id')) {
-    if (known!.future.lost) known!.future = world.futures.twin(known!.future)
-    return promised(context, known!.future)
+    const future = world.futures.again(known.id, 'sample')
+    known.id = future.id
+    return promised(context, future)
   }
   if (isNeverKept(fault)) return neverKept(context, 'sample')
   const future = world.futures.create('sample')
-  if (remembers) session.known.set(body.seq_id!, { fingerprint, future })
+  if (remembers) remember(session.known, body.seq_id!, { fingerprint, id: future.id })
   if (fault?.kind === 'fail')
     world.futures.settle(future, { error: new OperationError(fault.message, fault.category) })
   else world.queue.add({ body, manner, source, future })
@@ -291,10 +293,13 @@ function creatingModel(context: Context): Reply {
   const key = `model ${body.model_seq_id}`
   const fingerprint = fingerprintOf(body)
   const known = session?.created.get(key)
-  if (madeBefore(known, fingerprint, 'model_seq_id'))
-    return promised(context, world.futures.get(known!.request) ?? lostPromise(world))
+  if (madeBefore(known, fingerprint, 'model_seq_id')) {
+    const future = world.futures.again(known.id, 'create_model')
+    known.id = future.id
+    return promised(context, future)
+  }
   const { model, future } = createModel(world, body)
-  session?.created.set(key, { fingerprint, request: future.id })
+  session?.created.set(key, { fingerprint, id: future.id })
   if (fault?.kind === 'lose') future.lost = true
   if (dialect !== 'skyrl') return promised(context, future)
   const said = {
@@ -304,12 +309,6 @@ function creatingModel(context: Context): Reply {
     status: 'created',
   }
   return promised(context, future, said)
-}
-
-function lostPromise(world: World): Future {
-  const future = world.futures.create('create_model')
-  future.lost = true
-  return future
 }
 
 function unloading(context: Context, route: 'unload_model' | 'delete_model'): Reply {
@@ -359,9 +358,9 @@ function creatingSamplingSession(context: Context): Reply {
   const fingerprint = fingerprintOf(body)
   const known = profile.dialect === 'hosted' ? session?.created.get(key) : undefined
   const id = madeBefore(known, fingerprint, 'sampling_session_seq_id')
-    ? known!.request
-    : openSamplingSession(world, sourceOf(world, body), body.model_path ?? undefined).id
-  session?.created.set(key, { fingerprint, request: id })
+    ? known.id
+    : openSamplingSession(world, sourceOf(world, body), { path: body.model_path ?? undefined }).id
+  session?.created.set(key, { fingerprint, id })
   return { status: profile.sessionStatus, body: { type: 'create_sampling_session', sampling_session_id: id } }
 }
 

@@ -98,7 +98,8 @@ describe('requests', () => {
   })
 
   it('a client that can bear it is told to wait', async () => {
-    const { client } = await serve({ dialect: 'hosted', sampleLimit: 2, scripted: { sampleMs: 100 } })
+    const { client, server } = await serve({ dialect: 'hosted', sampleLimit: 2 })
+    server.pause('active')
     const session = await base(client)
     const bears = { 'x-tinker-sampling-backpressure': '1' }
     const statuses = []

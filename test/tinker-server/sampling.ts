@@ -4,6 +4,7 @@ import type { SampledSequence, SampleResponse } from '../../src/tinker/wire.js'
 import type { Checkpoint } from './checkpoints.js'
 import { OperationError, operationError, Refusal } from './errors.js'
 import type { Future } from './futures.js'
+import type { Known } from './order.js'
 import type { Body } from './requests.js'
 import { weightsOf } from './training.js'
 import type { Asked, Completion, Manner, Sampler } from './weights.js'
@@ -22,7 +23,9 @@ export interface SamplingSession {
   path: string | undefined
   source: Source
   /** Promises by number, where a retry is known by it. */
-  known: Map<number, { fingerprint: string; future: Future }>
+  known: Map<number, Known>
+  /** Of a snapshot that nothing else refers to: closed with the session. */
+  ephemeral: boolean
 }
 
 /** What a base model or a saved path is sampled from. Throws a Refusal where there is no such thing. */
@@ -68,20 +71,27 @@ export async function snapshotSource(world: World, model: Model, checkpoint?: Ch
   const { base } = model
   if (world.around.profile.sampler === 'live') return { kind: 'live', base, model }
   if (checkpoint && world.around.profile.sampler === 'slot') return { kind: 'slot', base, model, checkpoint }
-  const sampler = (await weightsOf(model)).snapshot()
-  world.frozen.set(`snapshot ${world.frozen.size}`, sampler)
-  return { kind: 'frozen', base, sampler }
+  return { kind: 'frozen', base, sampler: (await weightsOf(model)).snapshot() }
 }
 
 export function openSamplingSession(
   world: World,
   source: Source,
-  path?: string,
-  id = world.newId('sampling'),
+  { path, ephemeral = false }: { path?: string | undefined; ephemeral?: boolean } = {},
 ): SamplingSession {
-  const session: SamplingSession = { id, path, source, known: new Map() }
+  const id = world.newId('sampling')
+  const session: SamplingSession = { id, path, source, known: new Map(), ephemeral }
   world.samplers.set(id, session)
+  if (ephemeral) forgetOldest(world)
   return session
+}
+
+function forgetOldest({ samplers, around }: World): void {
+  const ephemeral = [...samplers.values()].filter((session) => session.ephemeral)
+  for (const { id, source } of ephemeral.slice(0, Math.max(0, ephemeral.length - around.samplerLimit))) {
+    samplers.delete(id)
+    if (source.kind === 'frozen') void source.sampler.then((sampler) => sampler.close())
+  }
 }
 
 /** How to sample as the request says and this server does. Throws a Refusal. */

@@ -56,6 +56,8 @@ export interface TinkerServerOptions {
   sampleLimit?: number
   /** Delivered results that stay retrievable. @default the dialect's */
   keptResults?: number
+  /** Ephemeral sampling sessions that are kept, the newest. @default all */
+  samplerLimit?: number
   archive?: 'redirect' | 'json'
   /** Requests that are remembered. @default 1000 */
   logLimit?: number
@@ -119,6 +121,7 @@ export class TinkerServer {
       gatherMs: options.gatherMs ?? (isSlot ? 20 : 2),
       sampleLimit: options.sampleLimit ?? Number.POSITIVE_INFINITY,
       keptResults: options.keptResults ?? this.profile.keptResults,
+      samplerLimit: options.samplerLimit ?? Number.POSITIVE_INFINITY,
     }
     this.#world = this.#newWorld()
   }

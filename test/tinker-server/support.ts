@@ -1,5 +1,6 @@
 /** A client of the barest kind for the server's own tests: one request, one answer. */
 import { join } from 'node:path'
+import { Agent, fetch, type RequestInit, type Response } from 'undici'
 import { onTestFinished } from 'vitest'
 import { projectRoot } from '../../src/core/paths.js'
 import {
@@ -39,9 +40,12 @@ type Anything = any
 
 export interface Answer {
   status: number
-  headers: Headers
+  headers: Response['headers']
   body: Anything
 }
+
+/** A connection for each request: one that is kept may be one to a server that has died since. */
+const dispatcher = new Agent({ pipelining: 0 })
 
 export class Client {
   headers: Record<string, string> = {}
@@ -54,6 +58,7 @@ export class Client {
     const response = await fetch(`${this.server.url}/api/v1/${path}`, {
       method,
       redirect: 'manual',
+      dispatcher,
       ...init,
       headers: { ...this.headers, ...(init.headers as Record<string, string>) },
     })

@@ -4,7 +4,7 @@ import type { Checkpoints } from './checkpoints.js'
 import type { Profile } from './dialects.js'
 import { Refusal } from './errors.js'
 import { Futures } from './futures.js'
-import { Line } from './order.js'
+import { type Known, Line } from './order.js'
 import type { SampleQueue, SamplingSession } from './sampling.js'
 import type { Adapter, Backend, Sampler, Weights } from './weights.js'
 
@@ -32,6 +32,8 @@ export interface Surroundings {
   /** Samples waiting or running above which a client that can bear it is told to wait. */
   sampleLimit: number
   keptResults: number
+  /** Ephemeral sampling sessions that are kept, the newest. */
+  samplerLimit: number
 }
 
 export interface Session {
@@ -41,7 +43,7 @@ export interface Session {
   beatAt: number
   createdAt: string
   /** What was created under a number of the session, for servers that know a retry by it. */
-  created: Map<string, { fingerprint: string; request: string }>
+  created: Map<string, Known>
 }
 
 export interface Model {
@@ -70,6 +72,7 @@ export class World {
   readonly sessions = new Map<string, Session>()
   readonly models = new Map<string, Model>()
   readonly samplers = new Map<string, SamplingSession>()
+  /** Samplers of base models and of saved weights, by name or path. */
   readonly frozen = new Map<string, Promise<Sampler>>()
   readonly futures: Futures
   queue!: SampleQueue
@@ -131,7 +134,10 @@ export class World {
     wakeAll(this.#resumed)
     await this.halt()
     for (const model of this.models.values()) await model.weights?.close()
-    for (const sampler of this.frozen.values()) await (await sampler.catch(() => undefined))?.close()
+    const ephemeral = [...this.samplers.values()].filter((session) => session.ephemeral)
+    const snapshots = ephemeral.flatMap(({ source }) => (source.kind === 'frozen' ? [source.sampler] : []))
+    for (const sampler of [...this.frozen.values(), ...snapshots])
+      await (await sampler.catch(() => undefined))?.close()
     this.futures.cancelPending()
   }
 
