@@ -20,6 +20,8 @@ export interface TrainFlags {
   set: string[]
   resume?: boolean
   dryRun?: boolean
+  /** Leaves report.html in the folder of the run when it ends. */
+  report?: boolean
   json?: boolean
 }
 
@@ -37,6 +39,7 @@ export async function train(
     await playInTerminal(job.loaded, run, flags.json ?? false, parts)
   } finally {
     run.close()
+    if (flags.report) await (await import('./report.js')).leaveReport(folder, flags.json ?? false)
   }
 }
 

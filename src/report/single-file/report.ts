@@ -1,0 +1,56 @@
+/** The report of a run: one HTML file, also of a run that crashed or is still being played. */
+import { existsSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { ConfigError, messageOf } from '../../core/errors.js'
+import { Library } from '../reader/library.js'
+import { collect } from './collect.js'
+import { frameBytes, reportHtml } from './html.js'
+
+/** Bytes that a report has at most. */
+export const MOST_BYTES = 3_000_000
+
+export interface WrittenReport {
+  file: string
+  bytes: number
+  /** Matches that it carries. */
+  matches: number
+}
+
+/**
+ * Writes the report of a run's folder into a file (report.html in the folder where none is named). A file that is there
+ * is replaced once the new one is whole. Throws ConfigError where the folder holds no run or the file cannot be written.
+ */
+export async function writeReport(
+  folder: string,
+  file = join(folder, 'report.html'),
+): Promise<WrittenReport> {
+  const library = await Library.at(folder)
+  const { runs } = await library.list()
+  const isRun = existsSync(join(folder, 'config.json')) && runs.length === 1
+  const run = isRun ? await library.open(runs[0]!.id) : undefined
+  if (run === undefined) {
+    throw new ConfigError(`${folder} holds no run to report on.`, {
+      hint: 'Name the folder of a single run.',
+    })
+  }
+  // Base64 makes four bytes of three; compressed parts are smaller together than apart.
+  const data = await collect(run, ((MOST_BYTES - frameBytes()) * 3) / 4)
+  const html = reportHtml(data)
+  await replace(file, html)
+  return { file, bytes: Buffer.byteLength(html), matches: data.matches.length }
+}
+
+async function replace(file: string, text: string): Promise<void> {
+  const aside = `${file}.partial`
+  try {
+    await writeFile(aside, text)
+    await rename(aside, file)
+  } catch (cause) {
+    await rm(aside, { force: true })
+    throw new ConfigError(`The report ${basename(file)} cannot be written: ${messageOf(cause)}.`, {
+      hint: 'Name a file that can be written with --out.',
+      cause,
+    })
+  }
+}
