@@ -1,4 +1,6 @@
 /** The alarms that a run raised, in the words of the rules that raise them, with the rollouts behind each. */
+import { alarmNames } from '../../runs/alarm-rules.js'
+import { type AlarmSettings, alarmsSchema, usualAlarms } from '../../runs/alarm-settings.js'
 import { activeAlarms } from '../../runs/alarms.js'
 import type { MetricsLine } from '../../runs/directory.js'
 import type { Alarm, RolloutsQuery } from '../api.js'
@@ -14,31 +16,45 @@ export function describeAlarms(
   metrics: MetricsIndex,
   config: Config,
 ): Alarm[] {
-  const names = metrics.names
+  if (raised.length === 0) return []
+  const settings = settingsOf(config)
+  const { names } = metrics
   const lines = Array.from({ length: metrics.rows }, (_, row) => lineOf(metrics, row, names))
-  const now = new Set(activeAlarms(lines).map(({ name }) => name))
+  const now = new Set(activeAlarms(lines, settings).map(({ name }) => name))
   /** By name: of the first time, since looking through all rounds is slow and the words are the same. */
   const words = new Map<string, { formula: string; message: string } | undefined>()
   return raised.map((alarm) => {
-    if (!words.has(alarm.name)) {
-      const until = lines.slice(0, metrics.rowOf(alarm.round) + 1)
+    const { name, round } = alarm
+    if (!words.has(name)) {
+      const until = lines.slice(0, metrics.rowOf(round) + 1)
       words.set(
-        alarm.name,
-        activeAlarms(until).find(({ name }) => name === alarm.name),
+        name,
+        activeAlarms(until, settings).find((each) => each.name === name),
       )
     }
-    const known = words.get(alarm.name)
-    const role = rolesOf(config).find(({ name }) => alarm.name.startsWith(`${name}_`))?.name ?? null
-    const isLast = raised.findLast(({ name }) => name === alarm.name) === alarm
+    const known = words.get(name)
+    const role =
+      rolesOf(config).find((each) => name.startsWith(`${each.name}_`) && !isOwnName(name))?.name ?? null
+    const isLast = raised.findLast((each) => each.name === name) === alarm
     return {
       ...alarm,
       role,
       formula: known?.formula ?? null,
       message: known?.message ?? null,
-      active: isLast && now.has(alarm.name),
+      active: isLast && now.has(name),
       behind: behind(alarm, role, config),
     }
   })
+}
+
+/** Names such as `critic_one_sided` begin with a role as well, and are of nobody in particular. */
+function isOwnName(name: string): boolean {
+  return (alarmNames as readonly string[]).includes(name)
+}
+
+function settingsOf({ alarms }: Config): AlarmSettings {
+  const { data } = alarmsSchema.safeParse(alarms ?? {})
+  return data ?? usualAlarms
 }
 
 function behind({ name, round }: RaisedAlarm, role: string | null, config: Config): RolloutsQuery {
@@ -49,6 +65,7 @@ function behind({ name, round }: RaisedAlarm, role: string | null, config: Confi
   }
   if (name.startsWith('heldout')) return { from: round, to: round, role: 'heldout', order: 'worst' }
   if (name.endsWith('_truncation_high') && role) return { ...rounds, role, stop: 'length' }
+  if (name.endsWith('_reward_deceives') && role) return { ...rounds, role, order: 'best' }
   if (name === 'labels_wrong') return of('author', { outcome: 'valid' })
   if (name === 'valid_questions_low' || name === 'diversity_low') return of('author')
   if (name.startsWith('critic_') || name.startsWith('verdicts_')) return of('judge')
@@ -57,10 +74,8 @@ function behind({ name, round }: RaisedAlarm, role: string | null, config: Confi
 
 /** A line of metrics.jsonl over the columns: ten thousand of them weigh nothing. */
 function lineOf(metrics: MetricsIndex, row: number, names: readonly string[]): MetricsLine {
-  const get = (name: string | symbol): number | undefined => {
-    const value = name === 'step' ? metrics.round(row) : metrics.value(String(name), row)
-    return Number.isNaN(value) ? undefined : value
-  }
+  const get = (name: string | symbol) =>
+    name === 'step' ? metrics.round(row) : metrics.written(String(name), row)
   return new Proxy({} as MetricsLine, {
     get: (_, name) => get(name),
     has: (_, name) => get(name) !== undefined,

@@ -1,4 +1,7 @@
-/** The lines of metrics.jsonl as columns: one typed array a metric, NaN where a round did not write it. */
+/**
+ * The lines of metrics.jsonl as columns: one typed array a metric, NaN where a round did not write it, and infinity where
+ * it wrote null, which stands for a number that was not finite.
+ */
 import type { MetricColumn, MetricInfo, MetricsAnswer, MetricsQuery } from '../api.js'
 import { type Follower, Tail } from './tail.js'
 
@@ -34,6 +37,7 @@ export class MetricsIndex implements Follower {
     this.#steps[row] = step
     for (const [name, value] of Object.entries(metrics)) {
       if (typeof value === 'number') this.#column(name)[row] = value
+      else if (value === null) this.#column(name)[row] = Number.POSITIVE_INFINITY
     }
   }
 
@@ -62,15 +66,22 @@ export class MetricsIndex implements Follower {
     return row < this.rows && this.#steps[row] === round ? row : -1
   }
 
-  /** NaN where the row did not write the metric. */
+  /** NaN where the row has no number for the metric. */
   value(name: string, row: number): number {
-    return this.#columns.get(name)?.[row] ?? Number.NaN
+    return this.written(name, row) ?? Number.NaN
+  }
+
+  /** As written: null for what was not finite, undefined where the row says nothing. */
+  written(name: string, row: number): number | null | undefined {
+    const value = this.#columns.get(name)?.[row]
+    if (value === undefined || Number.isNaN(value)) return undefined
+    return Number.isFinite(value) ? value : null
   }
 
   sum(name: string): number {
     const column = this.#columns.get(name)
     let sum = 0
-    for (let row = 0; column && row < this.rows; row++) sum += column[row]! || 0
+    for (let row = 0; column && row < this.rows; row++) if (Number.isFinite(column[row])) sum += column[row]!
     return sum
   }
 
@@ -154,7 +165,7 @@ function bucketed(column: Float64Array, cuts: readonly number[], isWhole: boolea
     let [sum, count, low, high] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
     for (let row = cuts[i - 1]!; row < cuts[i]!; row++) {
       const value = column[row]!
-      if (Number.isNaN(value)) continue
+      if (!Number.isFinite(value)) continue
       sum += value
       count++
       if (value < low) low = value

@@ -19,6 +19,7 @@ export interface Config {
   rounds?: unknown
   roles?: Record<string, { model?: unknown } | undefined>
   settings?: Record<string, unknown>
+  alarms?: unknown
 }
 
 export function rolesOf({ game, roles }: Config): Role[] {

@@ -125,7 +125,13 @@ export class RunReader {
     const text = await readWithin(this.root, CONFIG, MOST_CONFIG)
     const config = parseObject(text)
     this.#fault = text === undefined ? `${CONFIG} cannot be read` : config ? null : `${CONFIG} is damaged`
-    this.config = config ?? {}
+    this.config = config
+      ? {
+          ...config,
+          roles: tableOf(config.roles) as Config['roles'] & object,
+          settings: tableOf(config.settings),
+        }
+      : {}
   }
 
   summary(): RunSummary {
@@ -213,7 +219,8 @@ export class RunReader {
     const { metrics, journal } = this
     const names = new Set(metrics.names)
     const measured = metrics.names.filter((name) => names.has(`${name}_low`) && names.has(`${name}_high`))
-    return { anchors: measured.map((name) => this.#series(name, journal.measurements.at(-1)?.n ?? null)) }
+    const n = journal.measurements.at(-1)?.n ?? null
+    return { anchors: measured.map((name) => this.#series(name, name.startsWith('heldout/') ? n : null)) }
   }
 
   #series(name: string, n: number | null): AnchorSeries {
@@ -257,4 +264,8 @@ export class RunReader {
   async match(ref: RolloutRef): Promise<Match | undefined> {
     return this.store.rounds.includes(ref.round) ? matchOf(this, ref) : undefined
   }
+}
+
+function tableOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
