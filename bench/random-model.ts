@@ -42,11 +42,13 @@ export interface RandomModelOptions {
   seed: number
   /** config.json of the model. @default Qwen2.5-0.5B */
   config?: Record<string, unknown>
+  /** Tensor bytes above which a further shard begins. */
+  maxShardBytes?: number
 }
 
 /** Throws DataError where the tokenizer's folder lacks a file. */
 export async function writeRandomModel(folder: string, options: RandomModelOptions): Promise<void> {
-  const { dtype, tokenizer, seed, config = qwen05 } = options
+  const { dtype, tokenizer, seed, config = qwen05, maxShardBytes } = options
   await mkdir(folder, { recursive: true })
   const torchDtype = dtype === 'BF16' ? 'bfloat16' : 'float32'
   const text = JSON.stringify({ ...config, torch_dtype: torchDtype }, null, 2)
@@ -62,7 +64,7 @@ export async function writeRandomModel(folder: string, options: RandomModelOptio
     shape,
     data: () => randomTensor(name, shape, seed * parameters.length + i),
   }))
-  await writeSafetensors(folder, tensors, { dtype })
+  await writeSafetensors(folder, tensors, { dtype, ...(maxShardBytes && { maxShardBytes }) })
 }
 
 async function readTokenizerFile(folder: string, name: string): Promise<Buffer> {
