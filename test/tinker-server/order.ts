@@ -82,7 +82,8 @@ export class Line {
       this.futures.settle(operation.future, await this.#carryOut(operation))
     }).finally(() => {
       this.#running = false
-      this.pump()
+      // A server that is dead carries nothing out any more.
+      if (!this.#waiting.includes(operation)) this.pump()
     })
   }
 
