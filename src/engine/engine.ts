@@ -22,6 +22,17 @@ export interface PolicySpec {
   thinking?: boolean
   /** Seeds the adapter's initial weights. */
   seed: number
+  /** How a server is asked for the model; for engines whose policies live on one. */
+  remote?: RemoteModel
+}
+
+export interface RemoteModel {
+  /** The model as the user named it, of which `model` is the folder. */
+  name?: string
+  /** What the server calls the base model. @default what the server says, as far as it is clear */
+  baseModel?: string
+  /** Address of the server. @default the engine's */
+  url?: string
 }
 
 export interface ChatMessage {
@@ -107,9 +118,9 @@ export interface AdamParams {
 }
 
 export interface OptimReport {
-  /** Global norm before clipping. */
+  /** Global norm before clipping; NaN where a server does not tell it. */
   gradNorm: number
-  /** Global norm of the weight change. */
+  /** Global norm of the weight change; NaN where a server does not tell it. */
   updateNorm: number
   version: number
 }
@@ -124,6 +135,10 @@ export interface FrozenPolicy {
   close(): Promise<void>
 }
 
+/**
+ * Calls take effect in the order in which they are made, and need not wait for each other: `forwardBackward` and the
+ * `optimStep` on its gradient are called back to back and awaited together, so that they travel together.
+ */
 export interface Policy extends FrozenPolicy {
   /** Gradients accumulate until `optimStep`. */
   forwardBackward(data: Datum[], loss: Loss): Promise<LossReport>
@@ -150,6 +165,11 @@ export interface EngineCapabilities {
   deterministic: boolean
   /** Policy losses accept temperatures other than 1. */
   temperedLoss: boolean
+  /**
+   * Policies live on a server: they are adapters (`lora` must be given), take no memory here that could be planned, and
+   * steps report norms only where the server tells them.
+   */
+  remote?: true
 }
 
 export interface Engine {

@@ -17,6 +17,8 @@ export interface ConformanceOptions {
   smallVocabulary: boolean
   /** Largest error of a log-probability, nats. */
   tolerance: number
+  /** What the server behind the engine cannot do, and the engine refuses. */
+  lacks?: ('truncation' | 'uneven clip bounds')[]
 }
 
 /** What each part of the suite works on. */

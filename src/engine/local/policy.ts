@@ -1,5 +1,6 @@
 import type { Datum } from '../../core/datum.js'
 import type { Rollout } from '../../core/rollout.js'
+import { completionText } from '../completion-text.js'
 import type {
   AdamParams,
   FrozenPolicy,
@@ -42,16 +43,8 @@ export class LocalPolicy implements Policy {
       [handle, requests, params],
       signal,
     )
-    for await (const sampled of stream) yield { ...sampled, text: this.#text(sampled, params) }
-  }
-
-  /** The completion as text: without end-of-text tokens, and up to what stopped it. */
-  #text({ tokens, stop }: SampledTokens, params: SampleParams): string {
-    if (stop !== 'stop') return this.tokenizer.decode(tokens)
-    if (params.stopIds?.includes(tokens.at(-1)!)) return this.tokenizer.decode(tokens.subarray(0, -1))
-    const text = this.tokenizer.decode(tokens)
-    const ends = params.stop.map((s) => text.indexOf(s)).filter((at) => at >= 0)
-    return ends.length > 0 ? text.slice(0, Math.min(...ends)) : text
+    for await (const sampled of stream)
+      yield { ...sampled, text: completionText(this.tokenizer, sampled, params) }
   }
 
   logprobs(sequences: { tokens: Int32Array; targets: Int32Array }[]): Promise<Float32Array[]> {

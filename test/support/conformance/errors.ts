@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Datum } from '../../../src/core/datum.js'
 import { SparringError } from '../../../src/core/errors.js'
-import { collect, type Loss } from '../../../src/engine/engine.js'
+import { collect, type Loss, type Policy } from '../../../src/engine/engine.js'
 import type { Subject } from '../conformance.js'
-import { sampling } from '../sampling.js'
-import { adam, examples } from './inputs.js'
+import { largestDifference, sampling } from '../sampling.js'
+import { examples, proportional } from './inputs.js'
 
 /** What is asked wrongly is refused with an error that names it, and leaves the policy usable. */
 export function describeErrors(subject: Subject): void {
@@ -24,7 +24,7 @@ export function describeErrors(subject: Subject): void {
     })
   })
 
-  describe('memory', () => {
+  describe.skipIf(subject.capabilities.remote)('memory', () => {
     it('is planned by purpose, largest first, and refused where the machine has less', async () => {
       const plan = await subject.engine().planMemory({ trainTokens: 256, longestSequence: 64, sampleRows: 8 })
       const bytes = plan.parts.map((part) => part.bytes)
@@ -70,22 +70,27 @@ export function describeErrors(subject: Subject): void {
     ]
     const bare = ({ tokens, targets }: Datum): Datum => ({ tokens, targets })
 
-    it.each(wrong)('%s', (_, datum, loss, mentions) =>
-      subject.withPolicy(async (policy) => {
-        const good = examples(policy.tokenizer).map((d) => ({
-          ...d,
-          advantages: d.weights!,
-          referenceLogprobs: d.weights!,
-        }))
-        await refusal(policy.forwardBackward([good[0]!, datum()], loss), mentions)
-        // A refused batch leaves no gradient behind.
-        await policy.forwardBackward(good, { name: 'cross_entropy' })
-        const { gradNorm } = await policy.optimStep(adam({ learningRate: 0 }))
-        await policy.forwardBackward(good, { name: 'cross_entropy' })
-        const clean = await policy.optimStep(adam({ learningRate: 0 }))
-        expect(gradNorm / clean.gradNorm).toBeCloseTo(1, 4)
-      }),
-    )
+    it.each(wrong)('%s', async (_, datum, loss, mentions) => {
+      const good = examples(subject.policy().tokenizer).map((d) => ({
+        ...d,
+        advantages: d.weights!,
+        referenceLogprobs: d.weights!,
+      }))
+      const outcome = (before: (policy: Policy) => Promise<unknown>) =>
+        subject.withPolicy(async (policy) => {
+          await before(policy)
+          await policy.forwardBackward(good, { name: 'cross_entropy' })
+          await policy.optimStep(proportional)
+          return policy.logprobs(good)
+        })
+      const refused = await outcome((policy) =>
+        refusal(policy.forwardBackward([good[0]!, datum()], loss), mentions),
+      )
+      // A refused batch leaves no gradient behind.
+      const clean = await outcome(async () => {})
+      for (const [i, values] of refused.entries())
+        expect(largestDifference(values, clean[i]!)).toBeLessThan(10 * subject.tolerance)
+    })
 
     it('a prompt or a sequence with a token outside the vocabulary', async () => {
       const policy = subject.policy()

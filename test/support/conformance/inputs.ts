@@ -59,6 +59,9 @@ export function adam(changes: Partial<AdamParams> = {}): AdamParams {
   }
 }
 
+/** A step in proportion to the gradient, whose size Adam would otherwise hide. */
+export const proportional = adam({ learningRate: 10, epsilon: 1e3, beta1: 0, beta2: 0 })
+
 /** What two runs of the same sampling must share. */
 export function drawn(rollouts: Rollout[]): number[][] {
   return rollouts.map((rollout) => Array.from(rollout.tokens))

@@ -25,6 +25,7 @@ export function describeState(subject: Subject): void {
   const distance = (a: Float32Array[], b: Float32Array[]) =>
     Math.max(...a.map((values, i) => largestDifference(values, b[i]!)))
   const { lora, ...whole } = subject.spec
+  const { remote } = subject.capabilities
   /** Bit for bit where the engine promises it. */
   const slack = subject.capabilities.deterministic ? 0 : subject.tolerance
 
@@ -130,7 +131,7 @@ export function describeState(subject: Subject): void {
         { model: join(folder, 'whole') },
       ))
 
-    it('opens what the folder holds now, not what it held before', async () => {
+    it.skipIf(remote)('opens what the folder holds now, not what it held before', async () => {
       const target = join(folder, 'changing')
       const policy = await subject.engine().open(whole)
       const distanceOfOpened = async () => {
@@ -188,12 +189,13 @@ export function describeState(subject: Subject): void {
           },
           { seed },
         )
-      const base = await subject.engine().open(whole)
+      const base = await (remote ? undefined : subject.engine().open(whole))
       const [one, other] = [await outcome(1), await outcome(2)]
-      expect(distance(one.start, await scores(base))).toBeLessThan(subject.tolerance)
+      const start = base ? await scores(base) : other.start
+      expect(distance(one.start, start)).toBeLessThan(subject.tolerance)
       expect(distance(one.end, other.end)).toBeGreaterThan(subject.tolerance)
       expect(distance((await outcome(1)).end, one.end)).toBeLessThanOrEqual(slack)
-      await base.close()
+      await base?.close()
     })
   })
 }

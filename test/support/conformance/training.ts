@@ -3,7 +3,7 @@ import type { Datum } from '../../../src/core/datum.js'
 import type { Loss, LossReport, Policy } from '../../../src/engine/engine.js'
 import type { Subject } from '../conformance.js'
 import { largestDifference } from '../sampling.js'
-import { adam, examples, policyData, trained } from './inputs.js'
+import { adam, examples, policyData, proportional, trained } from './inputs.js'
 
 const crossEntropy: Loss = { name: 'cross_entropy' }
 const importance = { name: 'importance_sampling', temperature: 1 } as const
@@ -34,7 +34,8 @@ function lossOf(loss: Loss, data: Datum[], logprobs: Float32Array[]): number {
 }
 
 export function describeTraining(subject: Subject): void {
-  const { tolerance } = subject
+  const { tolerance, lacks = [] } = subject
+  const { remote } = subject.capabilities
   const shared = () => examples(subject.policy().tokenizer)
   const step = (policy: Policy, data: Datum[], loss: Loss = crossEntropy, changes = {}) =>
     policy.forwardBackward(data, loss).then(() => policy.optimStep(adam(changes)))
@@ -65,12 +66,17 @@ export function describeTraining(subject: Subject): void {
         expect(report.ratio).toBeUndefined()
       }))
 
-    it.each<[string, Loss]>([
+    it.for<[string, Loss]>([
       ['importance sampling', importance],
       ['ppo', ppo],
       ['importance sampling with a KL term', { ...importance, klCoefficient: 0.2 }],
       ['ppo with uneven bounds and a KL term', { ...ppo, clipLow: 0.9, clipHigh: 1.3, klCoefficient: 0.5 }],
-    ])('reports %s', (_, loss) =>
+    ])('reports %s', ([, loss], { skip }) => {
+      skip(lacks.includes('uneven clip bounds') && 'clipLow' in loss && loss.clipLow === 0.9)
+      return checkReport(loss)
+    })
+
+    const checkReport = (loss: Loss) =>
       subject.withPolicy(async (policy) => {
         const data = await policyData(policy, 0.5)
         const logprobs = await policy.logprobs(data)
@@ -85,8 +91,37 @@ export function describeTraining(subject: Subject): void {
         const mean = ratios.reduce((a, b) => a + b) / ratios.length
         expect(Math.abs(report.ratio!.mean - mean)).toBeLessThan(3 * tolerance)
         expect(Math.abs(report.ratio!.max - Math.max(...ratios))).toBeLessThan(3 * tolerance)
-      }),
-    )
+      })
+
+    it('moves the weights by the slope of a KL term', async () => {
+      const outcome = (data: (data: Datum[]) => Datum[], loss: Loss) =>
+        subject.withPolicy(async (policy) => {
+          await step(policy, data(await policyData(policy, 0)), loss, proportional)
+          return policy.logprobs(shared())
+        })
+      const advantages = ({ weights }: Datum) => new Float32Array(weights!.length)
+      const pulled = await outcome((data) => data.map((d) => ({ ...d, advantages: advantages(d) })), {
+        ...importance,
+        klCoefficient: 0.5,
+      })
+      // On-policy, the slope of the term is that of a loss with these advantages.
+      const expected = await outcome(
+        (data) =>
+          data.map((d) => ({
+            ...d,
+            advantages: d.weights!.map(
+              (w, t) => 0.5 * Math.abs(w) * (Math.exp(d.referenceLogprobs![t]! - d.logprobs![t]!) - 1),
+            ),
+          })),
+        importance,
+      )
+      const start = await subject.policy().logprobs(shared())
+      for (const [i, values] of pulled.entries())
+        expect(largestDifference(values, expected[i]!)).toBeLessThan(10 * tolerance)
+      expect(Math.max(...pulled.map((values, i) => largestDifference(values, start[i]!)))).toBeGreaterThan(
+        100 * tolerance,
+      )
+    })
 
     it('finds ratios of 1 for what the policy itself has scored', () =>
       subject.withPolicy(async (policy) => {
@@ -105,13 +140,17 @@ export function describeTraining(subject: Subject): void {
           const data = await policyData(policy, 0)
           const own = data.map(({ logprobs, ...rest }) => (present ? { ...rest, logprobs: logprobs! } : rest))
           const report = await policy.forwardBackward(own, importance)
-          return { ...report, ...(await policy.optimStep(adam())) }
+          await policy.optimStep(proportional)
+          return { ...report, after: await policy.logprobs(shared()) }
         })
       const [absent, given] = [await outcome(false), await outcome(true)]
       expect(absent.ratio).toMatchObject({ mean: 1, max: 1, klSampler: 0 })
       expect(absent.loss).toBeCloseTo(given.loss, 2)
-      expect(absent.gradNorm).toBeGreaterThan(0)
-      expect(absent.gradNorm / given.gradNorm).toBeCloseTo(1, 2)
+      const start = await subject.policy().logprobs(shared())
+      const moved = absent.after.map((values, i) => largestDifference(values, start[i]!))
+      expect(Math.max(...moved)).toBeGreaterThan(100 * tolerance)
+      for (const [i, values] of absent.after.entries())
+        expect(largestDifference(values, given.after[i]!)).toBeLessThan(10 * tolerance)
     })
 
     it('takes a batch far larger than one micro-batch', () =>
@@ -129,13 +168,19 @@ export function describeTraining(subject: Subject): void {
   })
 
   describe('steps', () => {
-    it('counts versions, reports norms, and stamps rollouts with the version', () =>
+    it.skipIf(remote)('reports norms', () =>
+      subject.withPolicy(async (policy) => {
+        const { gradNorm, updateNorm } = await step(policy, shared())
+        expect(gradNorm).toBeGreaterThan(0)
+        expect(updateNorm).toBeGreaterThan(0)
+      }),
+    )
+
+    it('counts versions, and stamps rollouts with the version', () =>
       subject.withPolicy(async (policy) => {
         const first = policy.version
         const free = await step(policy, shared())
         expect(free.version).toBe(first + 1)
-        expect(free.gradNorm).toBeGreaterThan(0)
-        expect(free.updateNorm).toBeGreaterThan(0)
         const params = { maxTokens: 3, temperature: 1, topP: 1, topK: 0, stop: [] }
         const prompt = policy.tokenizer.encode('a')
         for await (const rollout of policy.sample([{ prompt, n: 1, seed: 0 }], params)) {
@@ -147,7 +192,7 @@ export function describeTraining(subject: Subject): void {
       subject.withPolicy(async (policy) => {
         const before = await policy.logprobs(shared())
         const report = await step(policy, shared(), crossEntropy, { learningRate: 0, weightDecay: 0.1 })
-        expect(report.updateNorm).toBe(0)
+        if (!remote) expect(report.updateNorm).toBe(0)
         const after = await policy.logprobs(shared())
         for (const [i, values] of after.entries()) expect(values).toEqual(before[i])
       }))
@@ -177,26 +222,51 @@ export function describeTraining(subject: Subject): void {
       const outcome = (calls: (data: Datum[]) => Datum[][]) =>
         subject.withPolicy(async (policy) => {
           for (const part of calls(shared())) await policy.forwardBackward(part, crossEntropy)
-          const { gradNorm } = await policy.optimStep(adam())
-          return { gradNorm, logprobs: await policy.logprobs(shared()) }
+          await policy.optimStep(adam())
+          return policy.logprobs(shared())
         })
       const whole = await outcome((data) => [data])
       const parts = await outcome((data) => [data.slice(3), data.slice(0, 3)])
-      expect(parts.gradNorm / whole.gradNorm).toBeCloseTo(1, 3)
-      for (const [i, values] of parts.logprobs.entries()) {
-        expect(largestDifference(values, whole.logprobs[i]!)).toBeLessThan(10 * tolerance)
+      for (const [i, values] of parts.entries()) {
+        expect(largestDifference(values, whole[i]!)).toBeLessThan(10 * tolerance)
       }
     })
 
-    it('starts the next gradient from zero', () =>
-      subject.withPolicy(async (policy) => {
-        const still = { learningRate: 0 }
-        const first = await step(policy, shared(), crossEntropy, still)
-        const second = await step(policy, shared(), crossEntropy, still)
-        expect(second.gradNorm / first.gradNorm).toBeCloseTo(1, 4)
-      }))
+    it('takes calls in order that do not wait for each other', async () => {
+      const inTurn = await subject.withPolicy(async (policy) => {
+        await step(policy, shared(), crossEntropy, proportional)
+        await step(policy, shared(), crossEntropy, proportional)
+        return policy.logprobs(shared())
+      })
+      const atOnce = await subject.withPolicy(async (policy) => {
+        const parts = [shared().slice(3), shared().slice(0, 3)]
+        const calls: Promise<unknown>[] = []
+        for (let i = 0; i < 2; i++) {
+          calls.push(...parts.map((part) => policy.forwardBackward(part, crossEntropy)))
+          calls.push(policy.optimStep(proportional))
+        }
+        const after = policy.logprobs(shared())
+        await Promise.all(calls)
+        expect(policy.version).toBe(2)
+        return after
+      })
+      for (const [i, values] of atOnce.entries())
+        expect(largestDifference(values, inTurn[i]!)).toBeLessThan(10 * tolerance)
+    })
 
-    it('clips by the global norm, and reports the norm before it', async () => {
+    it('starts the next gradient from zero', async () => {
+      const outcome = (before: number) =>
+        subject.withPolicy(async (policy) => {
+          for (let i = 0; i < before; i++) await step(policy, shared(), crossEntropy, { learningRate: 0 })
+          await step(policy, shared(), crossEntropy, proportional)
+          return policy.logprobs(shared())
+        })
+      const [first, second] = [await outcome(0), await outcome(1)]
+      for (const [i, values] of second.entries())
+        expect(largestDifference(values, first[i]!)).toBeLessThan(10 * tolerance)
+    })
+
+    it.skipIf(remote)('clips by the global norm, and reports the norm before it', async () => {
       const norms = (clipNorm: number) =>
         subject.withPolicy(async (policy) => {
           // A large epsilon makes Adam's step follow the gradient's size, which otherwise cancels.
