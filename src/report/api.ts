@@ -471,6 +471,28 @@ export interface Update {
   skipped: string | null
 }
 
+// Cross-play
+
+/** Snapshots of both roles against each other, as sparring arena left it. */
+export interface ArenaAnswer {
+  setter: string
+  taker: string
+  /** What earns the taker a point. */
+  point: string
+  /** Rounds whose snapshots played; 0 is the start. */
+  rounds: number[]
+  /** cells[i][j]: the taker of rounds[i] on the tasks of the setter of rounds[j]; 95 % intervals. */
+  cells: { score: number | null; low: number | null; high: number | null; n: number }[][]
+  /** Over rounds; the taker of the first has 1000. */
+  elo: { setter: EloRating[]; taker: EloRating[] }
+}
+
+export interface EloRating {
+  elo: number
+  low: number
+  high: number
+}
+
 // Comparison
 
 export interface Comparison {
@@ -511,6 +533,8 @@ export const address = {
   rollouts: (run: string, query: RolloutsQuery = {}): string => `${at(run)}/rollouts${search(query)}`,
   rollout: (run: string, ref: RolloutRef): string => `${at(run)}/rollout${search(ref)}`,
   match: (run: string, ref: RolloutRef): string => `${at(run)}/match${search(ref)}`,
+  /** Null where no tournament was played. */
+  arena: (run: string): string => `${at(run)}/arena`,
   compare: (runs: readonly string[]): string => `/api/compare${search({ runs })}`,
   /** Rounds after `since` are told at once, so that none is missed between an answer and the stream. */
   events: (run?: string, since?: number): string => `/api/events${search({ run, since })}`,

@@ -5,6 +5,7 @@ import { compress } from 'hono/compress'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { messageOf, SparringError } from '../../core/errors.js'
 import type { ApiError } from '../api.js'
+import { readArena } from '../reader/arena.js'
 import type { Library } from '../reader/library.js'
 import type { RunReader } from '../reader/run.js'
 import { guard } from './guard.js'
@@ -50,6 +51,7 @@ export function createApp({ library, page, host, signal }: AppOptions): Hono {
   app.get('/api/runs/:run/rollouts', (c) => answer(c, (run, query) => run.rollouts(rolloutsQuery(query))))
   app.get('/api/runs/:run/rollout', (c) => answer(c, (run, query) => run.rollout(rolloutRef(query))))
   app.get('/api/runs/:run/match', (c) => answer(c, (run, query) => run.match(rolloutRef(query))))
+  app.get('/api/runs/:run/arena', (c) => answer(c, (run) => readArena(run.root)))
   app.get('/api/compare', async (c) => {
     const ids = new Query(c.req.url).list('runs')
     if (ids.length < 2 || ids.length > MOST_COMPARED) {

@@ -12,6 +12,7 @@ import type {
 } from '../api.js'
 import { histogramKey, type Inlined, rolloutsOf } from '../page/view/inlined.js'
 import { beginning } from '../page/view/text.js'
+import { readArena } from '../reader/arena.js'
 import type { RunReader } from '../reader/run.js'
 
 /** Characters of a text that a report keeps. */
@@ -34,7 +35,13 @@ export async function collect(run: RunReader, room: number): Promise<Inlined> {
   const head = { run: detail, metrics, anchors, histograms, judging }
   const left = room - packed(head)
   const { matches, seen } = await collectMatches(run, detail, left, end)
-  return { ...head, arena: null, matches, rows: rowsOf(matches), note: noteOf(detail, matches, seen, points) }
+  return {
+    ...head,
+    arena: await readArena(run.root),
+    matches,
+    rows: rowsOf(matches),
+    note: noteOf(detail, matches, seen, points),
+  }
 }
 
 function thinned(run: RunReader, { metrics }: RunDetail, room: number) {

@@ -1,6 +1,6 @@
 /** Two to four runs: their settings where they differ, their numbers in the same charts. */
 import { useContext, useMemo, useState } from 'preact/hooks'
-import type { Comparison, MetricsAnswer } from '../../api.js'
+import type { Comparison, MetricsAnswer, RunSummary } from '../../api.js'
 import { plain } from '../view/text.js'
 import { LineChart } from './charts/line.js'
 import { lineColor } from './colors.js'
@@ -29,6 +29,9 @@ const first =
 function Compared({ comparison }: { comparison: Comparison }) {
   const { runs, differences, metrics } = comparison
   const dark = useContext(DarkContext)
+  const [all, setAll] = useState(false)
+  const lacks = ({ values }: Comparison['differences'][number]) => values.some((value) => value === null)
+  const [shared, partial] = [differences.filter((each) => !lacks(each)), differences.filter(lacks)]
   const [wanted, setWanted] = useState('')
   const [smooth, setSmooth] = useStored('smooth', '0')
   const names = metrics.filter((name) =>
@@ -71,21 +74,35 @@ function Compared({ comparison }: { comparison: Comparison }) {
                   </td>
                 ))}
               </tr>
-              {differences.map(({ key, values }) => (
-                <tr key={key}>
-                  <th scope="row">
-                    <code>{key}</code>
-                  </th>
-                  {values.map((value, i) => (
-                    <td key={runs[i]!.id}>
-                      {value === null || value === undefined
-                        ? '–'
-                        : plain(typeof value === 'string' ? value : JSON.stringify(value))}
-                    </td>
-                  ))}
-                </tr>
+              {shared.map((difference) => (
+                <Difference
+                  key={difference.key}
+                  name={difference.key}
+                  values={difference.values}
+                  runs={runs}
+                />
               ))}
             </tbody>
+            {partial.length > 0 && (
+              <tbody>
+                <tr>
+                  <td colSpan={runs.length + 1}>
+                    <button type="button" class="quiet" onClick={() => setAll(!all)}>
+                      {all ? 'Hide' : 'Show'} {partial.length} settings that not all of them have
+                    </button>
+                  </td>
+                </tr>
+                {all &&
+                  partial.map((difference) => (
+                    <Difference
+                      key={difference.key}
+                      name={difference.key}
+                      values={difference.values}
+                      runs={runs}
+                    />
+                  ))}
+              </tbody>
+            )}
           </table>
         </div>
         {differences.length === 0 && <p class="note">Their settings are the same.</p>}
@@ -125,6 +142,23 @@ function Compared({ comparison }: { comparison: Comparison }) {
         ))}
       </div>
     </>
+  )
+}
+
+function Difference({ name, values, runs }: { name: string; values: unknown[]; runs: RunSummary[] }) {
+  return (
+    <tr>
+      <th scope="row">
+        <code>{name}</code>
+      </th>
+      {values.map((value, i) => (
+        <td key={runs[i]!.id}>
+          {value === null || value === undefined
+            ? '–'
+            : plain(typeof value === 'string' ? value : JSON.stringify(value))}
+        </td>
+      ))}
+    </tr>
   )
 }
 

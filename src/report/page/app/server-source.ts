@@ -15,7 +15,7 @@ export function serverSource(): Source {
     rollouts: (run, query) => ask(address.rollouts(run, query)),
     rollout: (run, ref) => ask(address.rollout(run, ref)),
     match: (run, ref) => ask(address.match(run, ref)),
-    arena: (run) => ask(`${address.run(run)}/arena`),
+    arena: (run) => ask(address.arena(run)),
     compare: (runs) => ask(address.compare(runs)),
     listen,
   }

@@ -1,6 +1,7 @@
 /** Where the page's data comes from: the server of `sparring ui`, or what a single-file report carries. */
 import type {
   AnchorsAnswer,
+  ArenaAnswer,
   Comparison,
   HistogramAnswer,
   HistogramQuery,
@@ -16,7 +17,6 @@ import type {
   RunDetail,
   RunsAnswer,
 } from '../../api.js'
-import type { ArenaAnswer } from '../view/arena.js'
 
 export interface Source {
   /** What is left out, where the data is a part of the run; null for a live server. */

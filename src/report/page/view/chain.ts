@@ -1,5 +1,5 @@
 /** An answer of GAR's reasoner as its slices, and what lies between them. */
-import type { ChainSlice } from '../../api.js'
+import type { ChainSlice, JudgedSlice } from '../../api.js'
 
 export interface Segment {
   start: number
@@ -23,6 +23,16 @@ export function segments(length: number, slices: readonly ChainSlice[]): Segment
   }
   if (at < length) out.push({ start: at, end: length, slice: null })
   return out
+}
+
+/** Judged slices by their place in a text, those that are not found in it without one; `piece` counts them as given. */
+export function placeSlices(text: string, slices: readonly JudgedSlice[]): ChainSlice[] {
+  return slices.map(({ shown, verdicts }, piece) => {
+    const start = shown === '' ? -1 : text.indexOf(shown)
+    return start < 0
+      ? { start: null, end: null, piece, verdicts }
+      : { start, end: start + shown.length, piece, verdicts }
+  })
 }
 
 export type Stance = 'yes' | 'no' | 'split' | 'unread'

@@ -1,6 +1,7 @@
 /** What a single-file report carries, and how it answers from it. */
 import type {
   AnchorsAnswer,
+  ArenaAnswer,
   HistogramAnswer,
   JudgingAnswer,
   Match,
@@ -11,7 +12,6 @@ import type {
   RolloutsQuery,
   RunDetail,
 } from '../../api.js'
-import type { ArenaAnswer } from './arena.js'
 
 export interface Inlined {
   run: RunDetail

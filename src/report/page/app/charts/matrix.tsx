@@ -1,39 +1,39 @@
 /** The cross-play matrix: every snapshot of one role against every snapshot of the other. */
-import type { ArenaAnswer } from '../../view/arena.js'
+import type { ArenaAnswer } from '../../../api.js'
 import { number } from '../../view/format.js'
 
 export function Matrix({ arena }: { arena: ArenaAnswer }) {
-  const { rows, columns, scores, games, meaning } = arena
+  const { setter, taker, point, rounds, cells } = arena
   return (
     <div class="scroll">
       <table class="matrix">
-        <caption>{meaning}</caption>
+        <caption>
+          Rows: {taker} after a round; columns: tasks of the {setter} after a round. A point: {point}.
+        </caption>
         <thead>
           <tr>
             <td />
-            {columns.map(({ role, round }) => (
-              <th key={`${role} ${round}`} scope="col">
-                <small>{role}</small> {round}
+            {rounds.map((round) => (
+              <th key={round} scope="col">
+                {round}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ role, round }, i) => (
-            <tr key={`${role} ${round}`}>
-              <th scope="row">
-                <small>{role}</small> {round}
-              </th>
-              {columns.map((column, j) => {
-                const score = scores[i]?.[j] ?? null
+          {rounds.map((row, i) => (
+            <tr key={row}>
+              <th scope="row">{row}</th>
+              {rounds.map((column, j) => {
+                const { score, low, high, n } = cells[i]?.[j] ?? { score: null, low: null, high: null, n: 0 }
                 return (
                   <td
-                    key={`${column.role} ${column.round}`}
+                    key={column}
                     style={score === null ? {} : { '--share': `${Math.round(100 * score)}%` }}
                     class={score === null ? 'none' : 'score'}
-                    title={`${role} of round ${round} against ${column.role} of round ${column.round}: ${number(score)} over ${games[i]?.[j] ?? 0}`}
+                    title={`${taker} of round ${row}, tasks of the ${setter} of round ${column}: ${number(score)} [${number(low)}, ${number(high)}] over ${n} tasks`}
                   >
-                    {score === null ? '' : score.toFixed(2)}
+                    {score === null ? '–' : score.toFixed(2)}
                   </td>
                 )
               })}

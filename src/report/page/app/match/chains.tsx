@@ -1,10 +1,13 @@
 /** Answers as slices in the colours of their verdicts; the rationale of the one that is pointed at or focused. */
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Chain, JudgedSlice, Rollout, Verdict } from '../../../api.js'
-import { type Stance, segments, stance } from '../../view/chain.js'
+import { placeSlices, type Stance, segments, stance } from '../../view/chain.js'
 import { number } from '../../view/format.js'
 import { heatPieces, piecesWithin } from '../../view/heat.js'
-import { Block, Completion, Pieces, Plain } from '../texts.js'
+import { sameRef } from '../../view/inlined.js'
+import { plain } from '../../view/text.js'
+import { Completion, Pieces, Plain } from '../texts.js'
 import { Facts, Grade, gradeOf } from './answers.js'
 import { type MatchProps, Step } from './match.js'
 
@@ -21,14 +24,14 @@ const stanceWords: Record<Stance, string> = {
 }
 
 export function Chains({ run, match, heat, color }: MatchProps) {
-  const { chains, references, answers, solution } = match
+  const { chains, references, answers, solution, at } = match
   const [looked, look] = useState<Judged | null>(null)
   const all = [...chains.flatMap(({ slices }) => slices), ...references].flatMap(({ verdicts }) => verdicts)
   const judge = all[0]?.rollout.role ?? 'discriminator'
   return (
     <Step
-      title={`Slices, as the ${judge} judged them`}
-      color={color(judge)}
+      title={`Answers of the ${answers[0]?.role ?? 'reasoner'}, as the ${judge} judged their slices`}
+      color={color(answers[0]?.role ?? judge)}
       note={
         <span class="slice-legend">
           <span class="slice yes">YES</span> <span class="slice no">NO</span>{' '}
@@ -44,6 +47,7 @@ export function Chains({ run, match, heat, color }: MatchProps) {
               key={chain.answer}
               chain={chain}
               answer={answers[chain.answer]}
+              here={answers[chain.answer] !== undefined && sameRef(answers[chain.answer]!, at)}
               {...{ heat, looked, look }}
             />
           ))}
@@ -52,10 +56,7 @@ export function Chains({ run, match, heat, color }: MatchProps) {
           {(references.length > 0 || solution !== null) && (
             <section class="card">
               <h3>Reference</h3>
-              {solution !== null && <Block text={solution} />}
-              {references.map((slice, i) => (
-                <ReferenceSlice key={i} number={i + 1} {...{ slice, looked, look }} />
-              ))}
+              <Reference {...{ solution, references, looked, look }} />
             </section>
           )}
           <section class="card rationale" aria-live="polite">
@@ -86,20 +87,26 @@ interface Looking {
   look(judged: Judged): void
 }
 
-function ChainText(props: { chain: Chain; answer: Rollout | undefined; heat: boolean } & Looking) {
-  const { chain, answer, heat, looked, look } = props
+function ChainText(
+  props: { chain: Chain; answer: Rollout | undefined; heat: boolean; here: boolean } & Looking,
+) {
+  const { chain, answer, heat, here, looked, look } = props
   if (answer === undefined) return null
   const pieces = heatPieces(answer.text, heat ? answer.heat : null)
   return (
-    <section class="card" aria-label={`Answer ${chain.answer}`}>
+    <section class={here ? 'card here' : 'card'} aria-label={`Answer ${chain.answer}`}>
       <header>
         <Grade grade={gradeOf(answer)} />
         <b>#{answer.index ?? chain.answer}</b>
+        {typeof answer.parts.extracted === 'string' && (
+          <bdi class="answer">{plain(answer.parts.extracted)}</bdi>
+        )}
         <small>
           slices {number(numeric(answer.parts.slice_reward))} · answer{' '}
           {number(numeric(answer.parts.answer_reward))} · reward {number(answer.reward)}
         </small>
       </header>
+      <Facts rollout={answer} />
       <div class="text" dir="auto">
         {segments(answer.text.length, chain.slices).map(({ start, end, slice }) => {
           const within = <Pieces pieces={piecesWithin(pieces, start, end)} />
@@ -116,25 +123,41 @@ function ChainText(props: { chain: Chain; answer: Rollout | undefined; heat: boo
   )
 }
 
-function ReferenceSlice({
-  slice,
-  number: k,
-  looked,
-  look,
-}: { slice: JudgedSlice; number: number } & Looking) {
+/** The worked solution with its slices where they lie in it; those that are not found there, below it. */
+function Reference(props: { solution: string | null; references: JudgedSlice[] } & Looking) {
+  const { solution, references, looked, look } = props
+  const text = solution ?? ''
+  const placed = placeSlices(text, references)
+  const mark = (slice: { piece: number; verdicts: Verdict[] }, within: ComponentChildren) => (
+    <SliceMark
+      key={slice.piece}
+      judged={{ name: `slice ${slice.piece + 1} of the reference`, verdicts: slice.verdicts }}
+      {...{ looked, look }}
+    >
+      {within}
+    </SliceMark>
+  )
   return (
-    <div class="text">
-      <SliceMark
-        judged={{ name: `slice ${k} of the references`, verdicts: slice.verdicts }}
-        {...{ looked, look }}
-      >
-        <Plain text={slice.shown} />
-      </SliceMark>
-    </div>
+    <>
+      <div class="text" dir="auto">
+        {segments(text.length, placed).map(({ start, end, slice }) => {
+          const within = <Plain text={text.slice(start, end)} />
+          return slice === null ? <span key={`at ${start}`}>{within}</span> : mark(slice, within)
+        })}
+      </div>
+      {placed.map(
+        (slice) =>
+          slice.start === null && (
+            <div class="text" key={slice.piece}>
+              {mark(slice, <Plain text={references[slice.piece]!.shown} />)}
+            </div>
+          ),
+      )}
+    </>
   )
 }
 
-function SliceMark(props: { judged: Judged; children: preact.ComponentChildren } & Looking) {
+function SliceMark(props: { judged: Judged; children: ComponentChildren } & Looking) {
   const { judged, looked, look, children } = props
   const said = stance(judged.verdicts)
   return (

@@ -40,7 +40,7 @@ function MatchView({ run, match, parts }: { run: string; match: Match; parts: Ro
   const walk = useNeighbours(run, match)
   useKeys({ h: () => setHeat(!heat), n: () => walk(1), p: () => walk(-1) })
   const props: MatchProps = { run, match, heat, color: (role) => roleColor(role, parts, dark) }
-  const { round, birth, critiques, chains, references } = match
+  const { round, birth, critiques, chains } = match
   return (
     <article class="match">
       <div class="bar">
@@ -68,8 +68,7 @@ function MatchView({ run, match, parts }: { run: string; match: Match; parts: Ro
       <ol class="spine">
         {birth && <BirthStep {...props} birth={birth} />}
         <QuestionStep {...props} />
-        <Answers {...props} />
-        {(chains.length > 0 || references.length > 0) && <Chains {...props} />}
+        {chains.length > 0 ? <Chains {...props} /> : <Answers {...props} />}
         {critiques.length > 0 && <Critiques {...props} />}
         <Rewards {...props} />
         <Updates {...props} />

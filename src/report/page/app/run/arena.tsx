@@ -1,10 +1,13 @@
 /** The tournament of the run's snapshots: who beats whom, and how strong each is. */
-import type { ArenaAnswer, Rating } from '../../view/arena.js'
+import { useContext } from 'preact/hooks'
+import type { ArenaAnswer, RunDetail } from '../../../api.js'
+import { LineChart } from '../charts/line.js'
 import { Matrix } from '../charts/matrix.js'
-import type { Asked } from '../hooks.js'
+import { roleColor } from '../colors.js'
+import { type Asked, DarkContext } from '../hooks.js'
 import { Await, Section } from '../ui.js'
 
-export function ArenaTab({ arena }: { arena: Asked<ArenaAnswer | null> }) {
+export function ArenaTab({ detail, arena }: { detail: RunDetail; arena: Asked<ArenaAnswer | null> }) {
   return (
     <Await asked={arena}>
       {(answer) =>
@@ -18,8 +21,8 @@ export function ArenaTab({ arena }: { arena: Asked<ArenaAnswer | null> }) {
             <Section title="Cross-play">
               <Matrix arena={answer} />
             </Section>
-            <Section title="Elo" note="95 % intervals.">
-              <Ratings ratings={answer.ratings} />
+            <Section title="Elo" note="95 % intervals; the first has 1000 by definition.">
+              <Ratings detail={detail} arena={answer} />
             </Section>
           </div>
         )
@@ -28,28 +31,22 @@ export function ArenaTab({ arena }: { arena: Asked<ArenaAnswer | null> }) {
   )
 }
 
-function Ratings({ ratings }: { ratings: Rating[] }) {
-  const ends = ratings.flatMap(({ low, high }) => [low, high])
-  const [least, most] = [Math.min(...ends), Math.max(...ends)]
-  const at = (elo: number) => `${(100 * (elo - least)) / (most - least || 1)}%`
+function Ratings({ detail, arena }: { detail: RunDetail; arena: ArenaAnswer }) {
+  const dark = useContext(DarkContext)
+  const { rounds, elo } = arena
   return (
-    <table class="ratings">
-      <tbody>
-        {ratings
-          .toSorted((a, b) => b.elo - a.elo)
-          .map(({ role, round, elo, low, high }) => (
-            <tr key={`${role} ${round}`}>
-              <th scope="row">
-                {role} <small>round {round}</small>
-              </th>
-              <td>{Math.round(elo)}</td>
-              <td class="interval" title={`${Math.round(low)} to ${Math.round(high)}`}>
-                <span style={{ left: at(low), right: `calc(100% - ${at(high)})` }} />
-                <b style={{ left: at(elo) }} />
-              </td>
-            </tr>
-          ))}
-      </tbody>
-    </table>
+    <LineChart
+      title="Elo over rounds"
+      from={rounds}
+      to={rounds}
+      curves={(['taker', 'setter'] as const).map((side) => ({
+        label: arena[side],
+        color: roleColor(arena[side], detail.parts, dark),
+        values: elo[side].map((rating) => rating.elo),
+        low: elo[side].map(({ low }) => low),
+        high: elo[side].map(({ high }) => high),
+        dots: true,
+      }))}
+    />
   )
 }

@@ -13,7 +13,7 @@ export function Overview({ detail, version }: { detail: RunDetail; version: numb
   return (
     <>
       <Health detail={detail} />
-      <div class="grid pair">
+      <div class={detail.panels.includes('anchors') ? 'grid lead' : ''}>
         {detail.panels.includes('anchors') && <Anchors detail={detail} version={version} />}
         <Rewards detail={detail} version={version} />
       </div>
@@ -152,7 +152,7 @@ function Rewards({ detail, version }: { detail: RunDetail; version: number }) {
     >
       <Await asked={asked}>
         {({ from, to, columns }) => (
-          <>
+          <div class="chart-grid">
             {lines.map((name) => (
               <LineChart
                 key={name}
@@ -177,7 +177,7 @@ function Rewards({ detail, version }: { detail: RunDetail; version: number }) {
                 }
               />
             ))}
-          </>
+          </div>
         )}
       </Await>
     </Section>

@@ -28,7 +28,7 @@ export function RunPage({ route, version }: { route: RunRoute; version: number }
           {tab === 'overview' && <Overview detail={detail} version={version} />}
           {tab === 'metrics' && <MetricsTab detail={detail} route={route} version={version} />}
           {tab === 'game' && <GameTab detail={detail} version={version} />}
-          {tab === 'arena' && <ArenaTab arena={arena} />}
+          {tab === 'arena' && <ArenaTab detail={detail} arena={arena} />}
           {tab === 'settings' && <Settings detail={detail} />}
         </>
       )}

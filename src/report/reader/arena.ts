@@ -1,0 +1,28 @@
+/** The tournament of a run's snapshots, where one was played. */
+import { z } from 'zod'
+import type { ArenaAnswer } from '../api.js'
+import { readWithin } from './files.js'
+
+const MOST_BYTES = 2 ** 22
+const share = z.number().nullable()
+const ratings = z.array(z.object({ elo: z.number(), low: z.number(), high: z.number() }))
+
+const arena: z.ZodType<ArenaAnswer> = z.object({
+  setter: z.string(),
+  taker: z.string(),
+  point: z.string(),
+  rounds: z.array(z.number()),
+  cells: z.array(z.array(z.object({ score: share, low: share, high: share, n: z.number() }))),
+  elo: z.object({ setter: ratings, taker: ratings }),
+})
+
+/** Null where there is none, or what there is cannot be read. */
+export async function readArena(root: string): Promise<ArenaAnswer | null> {
+  const text = await readWithin(root, 'arena.json', MOST_BYTES)
+  if (text === undefined) return null
+  try {
+    return arena.parse(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
