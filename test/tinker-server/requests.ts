@@ -49,6 +49,9 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
         ? [text, z.array(z.union([int, text]))]
         : [text, z.array(int), z.array(text)],
   )
+  // Fields that hosted has learned since SDK 0.25, in the values that SDK 0.38 sends by default.
+  const newer = <S extends z.ZodRawShape>(shape: S): S | Record<never, never> =>
+    dialect === 'hosted' ? shape : {}
   return {
     'client/config': object({ sdk_version: text }),
     'client/dynamic_config': object({ sdk_version: text }),
@@ -56,9 +59,11 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
     telemetry: z.object({ events: z.array(z.unknown()) }),
     create_session: object({
       tags: z.array(text),
-      user_metadata: strict ? record : record.nullish(),
+      user_metadata:
+        dialect === 'tuft' ? record : dialect === 'hosted' ? record.nullable() : record.nullish(),
       sdk_version: text,
       project_id: text.nullish(),
+      ...newer({ display_name: text.nullish() }),
       type: literal('create_session'),
     }),
     session_heartbeat: object({ session_id: text, type: literal('session_heartbeat') }),
@@ -68,6 +73,7 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
       base_model: text,
       user_metadata: record.nullish(),
       lora_config: loraConfig.nullish(),
+      ...newer({ optimizer_config: object({ type: z.literal('adamw') }).nullish() }),
       type: literal('create_model'),
     }),
     get_info: object({ model_id: text, type: literal('get_info') }),
@@ -92,6 +98,7 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
       path: dialect === 'skyrl' ? text : text.nullish(),
       ttl_seconds: int.nullish(),
       overwrite: z.boolean().nullish(),
+      ...newer({ user_metadata: record.nullish() }),
       type: literal('save_weights'),
     }),
     save_weights_for_sampler: object({
@@ -99,6 +106,7 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
       path: text.nullish(),
       sampling_session_seq_id: int.nullish(),
       ttl_seconds: int.nullish(),
+      ...newer({ user_metadata: record.nullish(), kind: z.literal('snapshot').nullish() }),
       type: literal('save_weights_for_sampler'),
     }),
     load_weights: object({
@@ -106,6 +114,7 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
       path: text,
       optimizer: strict ? z.boolean() : z.boolean().default(true),
       weights_access_token: text.nullish(),
+      ...newer({ optimizer_config: object({ type: z.literal('adamw') }).nullish() }),
       type: literal('load_weights'),
     }),
     weights_info: object({ tinker_path: text }),
@@ -133,6 +142,11 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
       }),
       prompt_logprobs: z.boolean().nullish(),
       topk_prompt_logprobs: int.min(0).default(0),
+      ...newer({
+        topk_sample_logprobs: z.literal(0).nullish(),
+        prompt_alt_tokens_k: z.literal(0).nullish(),
+        record_stability_info: z.boolean().nullish(),
+      }),
       type: literal('sample'),
     }),
     retrieve_future: object({ request_id: text, allow_metadata_only: z.boolean().nullish() }),

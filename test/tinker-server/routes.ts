@@ -230,6 +230,13 @@ function madeBefore(known: Known | undefined, fingerprint: string, what: string)
   return known !== undefined
 }
 
+/** SDK 0.38 counts on hosted naming the samples in advance. */
+function promisedSamples(context: Context, future: Future, n: number): Reply {
+  if (context.world.around.profile.dialect !== 'hosted') return promised(context, future)
+  const ids = Array.from({ length: n }, (_, index) => `${future.id}:${index}`)
+  return promised(context, future, { sample_sequence_ids: ids })
+}
+
 function sampling(context: Context): Reply {
   const { world, fault } = context
   const { profile, sampleLimit } = world.around
@@ -255,7 +262,7 @@ function sampling(context: Context): Reply {
   if (madeBefore(known, fingerprint, 'seq_id')) {
     const future = world.futures.again(known.id, 'sample')
     known.id = future.id
-    return promised(context, future)
+    return promisedSamples(context, future, body.num_samples)
   }
   if (isNeverKept(fault)) return neverKept(context, 'sample')
   const future = world.futures.create('sample')
@@ -264,7 +271,7 @@ function sampling(context: Context): Reply {
     world.futures.settle(future, { error: new OperationError(fault.message, fault.category) })
   else world.queue.add({ body, manner, source, future })
   if (fault?.kind === 'lose') future.lost = true
-  return promised(context, future)
+  return promisedSamples(context, future, body.num_samples)
 }
 
 async function retrieving({ world, settings, signal, request, fault, ...context }: Context): Promise<Reply> {
