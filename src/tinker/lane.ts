@@ -50,6 +50,8 @@ interface Job {
   doom: Error | undefined
   /** Jobs whose outcome was open when this one was sent last. */
   open: Job[]
+  /** The server carried it out, whether or not its answer is known. */
+  applied: boolean
   readonly settled: Promise<void>
   settle(): void
 }
@@ -66,6 +68,8 @@ export class Lane {
   #tail: Promise<void> = Promise.resolve()
   /** Set on servers that count strictly after a failure: what was sent is answered before anything else is sent. */
   #drain: Promise<unknown> | undefined
+  /** Number that such a server then expects. */
+  #expected: number | undefined
 
   constructor(
     private readonly line: Line,
@@ -85,6 +89,7 @@ export class Lane {
     try {
       const result = await this.#carryOut(job, request, progress, note)
       job.state = 'done'
+      job.applied = true
       if (id !== undefined) this.#note(this.journal!.settled(id, 'done', request.keep?.store(result)))
       return result
     } catch (error) {
@@ -99,11 +104,11 @@ export class Lane {
     }
   }
 
-  /** Jobs of these kinds that are under way. */
-  underWay(...kinds: Kind[]): Promise<boolean>[] {
+  /** Whether each request of a kind that is under way was carried out in the end. */
+  underWay(kind: Kind): Promise<boolean>[] {
     return [...this.#jobs]
-      .filter(({ kind }) => kinds.includes(kind))
-      .map((job) => job.settled.then(() => job.state === 'done'))
+      .filter((job) => job.kind === kind)
+      .map((job) => job.settled.then(() => job.applied))
   }
 
   #enlist(kind: Kind): Job {
@@ -120,6 +125,7 @@ export class Lane {
       state: 'queued',
       doom: undefined,
       open: [],
+      applied: false,
       settled,
       settle,
     }
@@ -142,14 +148,18 @@ export class Lane {
     try {
       progress.tell(`${job.what()} to be sent: others come first`)
       await unlessAborted(before, progress.signal)
-      await this.#drain
+      await this.#drained()
       if (job.doom) throw job.doom
       const digest = this.journal ? digestOf(request) : ''
       const past = request.label === undefined ? undefined : this.past.get(request.label)
       if (past && past.outcome !== 'failed') {
-        const known = await this.#takeUp(job, request, past, digest)
-        if ('result' in known) return known.result
-        promise = known
+        this.#takeUp(job, request, past, digest)
+        if (past.outcome === 'done' && request.keep && past.result !== undefined)
+          return request.keep.restore(past.result as never)
+        if (past.request !== undefined) promise = { requestId: past.request, seconds: 0 }
+        else if (this.#repeatable(request.kind))
+          promise = await this.#send(job, request, digest, progress, note)
+        else throw this.#lost(job, new Gone('the process ended before the server had answered'))
       } else {
         await request.before?.(progress.signal)
         promise = await this.#send(job, request, digest, progress, note)
@@ -161,13 +171,8 @@ export class Lane {
     return this.#answer(job, request, promise, progress, note)
   }
 
-  /** What an earlier process knew of the request. */
-  async #takeUp<T>(
-    job: Job,
-    { kind, label, keep }: Request<T>,
-    past: PastRequest,
-    digest: string,
-  ): Promise<{ result: T } | { requestId: string; seconds: number }> {
+  /** Gives the request the number that an earlier process gave it. */
+  #takeUp<T>(job: Job, { kind, label }: Request<T>, past: PastRequest, digest: string): void {
     job.seq = past.seq
     job.resumed = true
     job.open = this.#sentBefore(past.seq)
@@ -178,9 +183,7 @@ export class Lane {
         { hint: 'The model may hold what was sent then: load its last saved weights into a new model.' },
       )
     this.past.delete(label!)
-    if (past.outcome === 'done' && keep && past.result !== undefined)
-      return { result: keep.restore(past.result as never) }
-    return { requestId: past.request ?? '', seconds: 0 }
+    this.next = Math.max(this.next, past.seq + 1)
   }
 
   async #send<T>(
@@ -242,7 +245,6 @@ export class Lane {
     for (let losses = 0; ; losses++) {
       const what = job.what()
       try {
-        if (promise.requestId === '') throw new Gone('the process ended before the server had answered')
         return await this.line.retrieve(promise, request.reading, { what, signal, progress })
       } catch (error) {
         if (error instanceof Gone) {
@@ -281,7 +283,7 @@ export class Lane {
       )
     }
     if (expected < job.seq! && job.open.length === 0) {
-      this.next = expected
+      this.#expected = expected
       throw error
     }
     return undefined
@@ -298,14 +300,21 @@ export class Lane {
 
   #fail(job: Job, error: unknown): void {
     job.state = 'failed'
+    job.applied = error instanceof PromiseLost && error.applied === 'yes'
     const jobs = [...this.#jobs]
     for (const other of jobs.slice(jobs.indexOf(job) + 1))
       if (other.state === 'queued') other.doom ??= this.#notDone(other, job.what(), error)
     if (this.line.profile.order !== 'expected' || job.seq === undefined) return
-    if (!(error instanceof SequenceConflict) && !(error instanceof PromiseLost))
-      this.next = Math.min(this.next, job.seq)
+    const counted = error instanceof SequenceConflict || error instanceof PromiseLost
+    if (!counted) this.#expected = Math.min(this.#expected ?? job.seq, job.seq)
     const sent = jobs.filter((other) => other !== job && other.state === 'sent')
     this.#drain = Promise.all(sent.map(({ settled }) => settled))
+  }
+
+  async #drained(): Promise<void> {
+    await this.#drain
+    this.next = this.#expected ?? this.next
+    this.#expected = undefined
   }
 
   #sentBefore(seq: number): Job[] {
