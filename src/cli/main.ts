@@ -111,6 +111,16 @@ command('sample')
   .option('--json', 'print events as JSON, one a line')
   .action(async (options) => (await import('./sample.js')).sample(options))
 
+command('arena')
+  .description('let snapshots of both roles of a run play each other: cross-play and Elo')
+  .argument('<run>', 'folder of the run')
+  .option('--rounds <list>', 'rounds to play, such as 0,20,40 (default: of all kept, 8 at most)', rounds)
+  .option('--questions <n>', 'tasks that each snapshot is asked to set', wholeNumber(1), 64)
+  .option('--seed <n>', "seed of every random draw (default: the run's)", wholeNumber(0))
+  .option('--threads <n>', "threads of the engine (default: the run's)", wholeNumber(1))
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (run, options) => (await import('./arena.js')).arena(run, options))
+
 const probe = command('probe').description('look into models for what an accuracy does not show')
 
 probe
@@ -213,6 +223,10 @@ function wholeNumber(least: number) {
 
 function wholeNumbers(text: string): number[] {
   return text.split(',').map((each) => wholeNumber(1)(each.trim()))
+}
+
+function rounds(text: string): number[] {
+  return text.split(',').map((each) => wholeNumber(0)(each.trim()))
 }
 
 /** An empty path, as of a shell variable that is not set, would be the working folder. */

@@ -38,13 +38,12 @@ export type Hook = (what: string) => void
 export function fakeEngine(hook: Hook = () => {}): Engine {
   return {
     capabilities: { name: 'fake', exactEntropy: true, deterministic: true, temperedLoss: true },
-    async open({ seed }) {
+    async open({ model, seed }) {
       hook('open')
       const start = randomStream(seed, 'weights')
-      return new FakePolicy(
-        Array.from({ length: EOS + 1 }, () => start.normal()),
-        hook,
-      )
+      const saved = await readFile(join(model, 'weights.json'), 'utf8').catch(() => undefined)
+      const fresh = Array.from({ length: EOS + 1 }, () => start.normal())
+      return new FakePolicy(saved === undefined ? fresh : JSON.parse(saved), hook)
     },
     planMemory: async () => ({
       parts: [{ what: 'weights', bytes: 100 }],
