@@ -72,7 +72,6 @@ describe('sparring pull', () => {
     const recipe = { game: 'sft', rounds: 2, settings, roles: { student }, checkpoint: { every: 1 } }
     writeFileSync(join(cwd, 'run.yaml'), JSON.stringify(recipe))
     const trained = await run('train', 'run.yaml', '--run', 'a', '--json')
-    expect(trained.stderr).toBe('')
     expect(events(trained.stdout).at(-1)).toMatchObject({ event: 'done' })
     const { roles } = JSON.parse(readFileSync(join(cwd, 'a/config.json'), 'utf8'))
     expect(roles.student.model).toBe(`some/tiny@${commit}`)

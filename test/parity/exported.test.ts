@@ -1,5 +1,5 @@
 /** What an export holds, and that it scores as PyTorch scores the model that it was made of. exported.py asks transformers and peft. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConfigError, DataError } from '../../src/core/errors.js'
@@ -112,9 +112,29 @@ describe('an export', () => {
       join(lost, 'adapter_config.json'),
       JSON.stringify({ ...config, base_model_name_or_path: '../gone' }),
     )
-    const failed = exportWeights(lost, join(lost, 'out'))
+    const failed = exportWeights(lost, join(lost, 'out'), { form: 'merged' })
     await expect(failed).rejects.toThrow(DataError)
     await expect(failed).rejects.toThrow(/stands on the model .*gone, which is not there/)
+  })
+
+  it('of an adapter alone asks for no model', async () => {
+    const alone = temporaryFolder()
+    const config = json(join(stored.adapter, 'adapter_config.json'))
+    const named = { ...config, base_model_name_or_path: 'some/model', revision: 'v2' }
+    writeFileSync(join(alone, 'adapter_config.json'), JSON.stringify(named))
+    copyFileSync(join(stored.adapter, 'adapter_model.safetensors'), join(alone, 'adapter_model.safetensors'))
+    const to = join(alone, 'out')
+    expect(await exportWeights(alone, to)).toEqual({ form: 'peft', base: 'some/model' })
+    expect(json(join(to, 'adapter_config.json'))).toMatchObject({
+      base_model_name_or_path: 'some/model',
+      revision: 'v2',
+    })
+    expect(readSafetensorsFolder(to, 'adapter_model')).toEqual(
+      readSafetensorsFolder(stored.adapter, 'adapter_model'),
+    )
+    await expect(exportWeights(alone, join(alone, 'x'), { form: 'merged' })).rejects.toMatchObject({
+      hint: 'If it is one of the Hub, fetch it: sparring pull some/model.',
+    })
   })
 
   it('leaves nothing half-written', async () => {

@@ -2,7 +2,7 @@
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CheckpointError, ConfigError, DataError } from '../../core/errors.js'
-import { modelOrigin } from '../../hub/models.js'
+import { hubName, modelOrigin } from '../../hub/models.js'
 import { readModelConfig } from './config.js'
 import { asWriteError, errorCode } from './files.js'
 import { baseFolder, isAdapter, loraPairs, openAdapter, readAdapterConfig, writeAdapter } from './lora.js'
@@ -113,39 +113,35 @@ async function exportMerged(from: string, to: string, dtype: 'F32' | 'BF16'): Pr
   return (await modelOrigin(base))?.model ?? base
 }
 
+/** The adapter's own tensors, whether its model is here or not: that of a service may be too large for this machine. */
 async function exportAdapter(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<string> {
-  const { spec, folder: base } = await findBase(from)
-  const config = await readModelConfig(base)
-  const origin = await modelOrigin(base)
-  const { tensors } = await openAdapter(from, config)
+  const { spec, ...named } = await readAdapterConfig(from)
+  const folder = await realpath(baseFolder(from, named)).catch(() => undefined)
+  const origin = folder === undefined ? undefined : await modelOrigin(folder)
+  const written = origin
+    ? { baseModel: origin.model, revision: origin.commit }
+    : { ...named, ...(folder !== undefined && { baseModel: folder }) }
+  const file = await openSafetensors(from, 'adapter_model')
   try {
-    const named = {
-      spec,
-      baseModel: origin?.model ?? base,
-      ...(origin && { revision: origin.commit }),
-    }
-    const written = loraPairs(config, spec).flatMap(({ a, b }) => [a, b])
-    await writeAdapter(
-      to,
-      named,
-      written.map(({ name, shape }) => ({ name, shape, data: () => tensors.read(name) })),
-      dtype,
-    )
-    return named.baseModel
+    const tensors = file
+      .names()
+      .map((name) => ({ name, shape: file.shape(name), data: () => file.read(name) }))
+    await writeAdapter(to, { spec, ...written }, tensors, dtype)
+    return written.baseModel
   } finally {
-    await tensors.close()
+    await file.close()
   }
 }
 
 async function findBase(adapter: string) {
   const { spec, ...named } = await readAdapterConfig(adapter)
-  const folder = baseFolder(adapter, named)
-  return { spec, folder: await realpath(folder).catch(() => Promise.reject(noBase(adapter, folder))) }
-}
-
-function noBase(adapter: string, folder: string): DataError {
-  return new DataError(`The adapter ${adapter} stands on the model ${folder}, which is not there.`, {
-    hint: 'Put the model folder in its place, or correct base_model_name_or_path in adapter_config.json.',
+  const folder = await realpath(baseFolder(adapter, named)).catch(() => undefined)
+  if (folder !== undefined) return { spec, folder }
+  throw new DataError(`The adapter ${adapter} stands on the model ${named.baseModel}, which is not there.`, {
+    hint:
+      hubName(named.baseModel) === undefined
+        ? 'Put the model folder in its place, or correct base_model_name_or_path in adapter_config.json.'
+        : `If it is one of the Hub, fetch it: sparring pull ${named.baseModel}.`,
   })
 }
 
