@@ -50,7 +50,7 @@ PY
   say "starting a server of $2 on port $port"
   start "$work/skyrl-$1.log" nice -n 15 "$uv" run --no-project --active --offline -m skyrl.tinker.api \
     --base-model "$folder" --backend jax --session-timeout-sec 900 \
-    --backend-config "{\"max_lora_adapters\": $adapters, \"max_lora_rank\": 32, \"train_micro_batch_size\": 64, \"sample_max_num_sequences\": 128}" \
+    --backend-config "{\"max_lora_adapters\": $adapters, \"max_lora_rank\": 32, \"train_micro_batch_size\": 8, \"sample_max_num_sequences\": 64}" \
     --database-url "sqlite:///$work/skyrl-$1.db" --checkpoints-base "$work/checkpoints-$1" \
     --host 127.0.0.1 --port "$port"
   servers+=("$last")
@@ -63,7 +63,7 @@ for i in "${!models[@]}"; do serve $((i + 1)) "$(cd "$root" && cd "${models[$i]}
 for i in "${!models[@]}"; do
   url=TINKER_BASE_URL_$((i + 1)) model=TINKER_BASE_MODEL_$((i + 1))
   say "waiting until ${!url} has made its first model"
-  "$env/bin/python" "$here/ready.py" "${!url}" "${!model}" 300 "${servers[$i]}" ||
+  "$env/bin/python" "$here/ready.py" "${!url}" "${!model}" 900 "${servers[$i]}" ||
     unable "the server did not answer (see $home/skyrl-$((i + 1)).log): $(grep -E 'Error|error' "$work/skyrl-$((i + 1)).log" | tail -1)"
 done
 export TINKER_BASE_URL=$TINKER_BASE_URL_1 TINKER_BASE_MODEL=$TINKER_BASE_MODEL_1 TINKER_API_KEY=${TINKER_API_KEY:-tml-test}

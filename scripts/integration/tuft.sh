@@ -43,7 +43,7 @@ start "$work/tuft.log" env TUFT_CPU_TEST=1 PYTHONPATH="$here/stubs/tuft" PYTHOND
   nice -n 15 "$env/bin/tuft" launch --config "$work/tuft.yaml" --host 127.0.0.1 --port "$port"
 cd "$OLDPWD"
 say 'waiting until it has made its first model'
-"$env/bin/python" "$here/ready.py" "$TINKER_BASE_URL" "$TINKER_BASE_MODEL" 120 "$last" ||
+"$env/bin/python" "$here/ready.py" "$TINKER_BASE_URL" "$TINKER_BASE_MODEL" 900 "$last" ||
   unable "the server did not answer (see $home/tuft.log): $(grep -E 'Error' "$work/tuft.log" | tail -1)"
 
 say "running $*"
