@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Profile } from './dialects.js'
 import { Refusal } from './errors.js'
-import type { Settings } from './routes.js'
+import type { Settings } from './routes/context.js'
 
 /** Routes that a key opens where tokens are asked for everywhere else. */
 const beforeToken = ['client/config', 'auth/token']

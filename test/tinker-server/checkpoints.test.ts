@@ -102,6 +102,24 @@ describe('load_weights', () => {
     expect((await load(client, fresh, 1, path)).status).toBe(400)
   })
 
+  it('hosted makes a model from what was saved where the request names none, and once', async () => {
+    const { client, server, session, model } = await open('hosted')
+    const { path } = await client.result(save(client, model, 1))
+    const make = () =>
+      client.post('load_weights', {
+        session_id: session,
+        model_seq_id: 1,
+        path,
+        optimizer: true,
+        type: 'load_weights',
+      })
+    const { model_id: made } = await client.result(make())
+    expect((await client.result(make())).model_id).toBe(made)
+    expect(server.held.models).toBe(2)
+    await client.result(client.step(made, 1))
+    expect((await client.post('get_info', { model_id: made })).body).toMatchObject({ lora_rank: 4 })
+  })
+
   it('weights_info says what to create before', async () => {
     const info = async (dialect: Dialect, kind: typeof save) => {
       const { client, model } = await open(dialect)

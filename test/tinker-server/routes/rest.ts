@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { archiveOf, type Checkpoint, type CheckpointKind } from './checkpoints.js'
-import { Refusal } from './errors.js'
-import type { Reply } from './http.js'
-import type { Context, Handler } from './routes.js'
-import type { Model, World } from './world.js'
+import { archiveOf, type Checkpoint, type CheckpointKind } from '../checkpoints.js'
+import { Refusal } from '../errors.js'
+import type { Reply } from '../http.js'
+import type { Model, World } from '../world.js'
+import type { Context, Handler } from './context.js'
 
 const ok = (body: unknown): Reply => ({ status: 200, body })
 
