@@ -1,22 +1,16 @@
 /** What the documents say of names, settings, links and run files is what the program has. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { projectRoot } from '../src/core/paths.js'
-import type { Engine, Policy } from '../src/engine/engine.js'
 import { loadGame } from '../src/games/index.js'
 import { presets } from '../src/games/pasodoble/config.js'
 import { presets as rZeroPresets } from '../src/games/r-zero/config.js'
-import { printCritique } from '../src/games/solver-critic/critique.js'
 import { activeAlarms } from '../src/runs/alarms.js'
-import { type MetricsLine, RunDirectory } from '../src/runs/directory.js'
-import { openMatch } from '../src/runs/match.js'
-import type { Parts } from '../src/runs/parts.js'
+import type { MetricsLine } from '../src/runs/directory.js'
 import { loadRecipe } from '../src/runs/recipe.js'
-import { train } from '../src/runs/runner.js'
 import { temporaryFolder } from './support/folders.js'
-import { plainGrader } from './support/plain-grader.js'
-import { type Script, scriptedPolicy } from './support/scripted.js'
+import { scriptedRun } from './support/scripted-run.js'
 
 const root = projectRoot()
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -41,82 +35,8 @@ function namedRows(file: string): { names: string[]; cells: string[] }[] {
   })
 }
 
-const scripts: Record<string, Script> = {
-  proposer: (_, i) => `</think><problem>Question ${i} of the game?</problem><answer>\\boxed{right}</answer>`,
-  solver: (prompt, j) =>
-    `1+1=2 \\boxed{${j < Number(/Question (\d)/.exec(prompt)?.[1]) ? 'right' : 'wrong'}}`,
-  challenger: (_, i) => `<problem>Question ${i} of the game?</problem>`,
-  critic: (prompt, m) => {
-    const sound = [...prompt.matchAll(/^Step \d/gm)].map(() => m === 0)
-    const firstError = m === 0 ? null : 1
-    const scores = { logic: 9, steps: 9, answer: 9 - m }
-    const critique = { sound, ...scores, correct: m === 0, firstError, feedback: 'Again.' }
-    return printCritique(
-      critique,
-      sound.map(() => 'seen'),
-    )
-  },
-  reasoner: (_, j) => `${j}+1=${j < 3 ? j + 1 : j}\n2+2=4</think>\\boxed{${j < 3 ? 'right' : 'wrong'}}`,
-  discriminator: (prompt) => `**${/(\d)\+1=\1/.test(prompt) ? 'NO' : 'YES'}**`,
-  student: () => '',
-}
-
-/** A scripted policy whose policy losses report ratios, as those of every real engine do. */
-function policyOf(role: string): Policy {
-  const policy = scriptedPolicy(scripts[role]!)
-  const { forwardBackward } = policy
-  const ratio = { mean: 1, max: 1, clippedLow: 0, clippedHigh: 0, klSampler: 0 }
-  policy.forwardBackward = async (data, loss) => ({
-    ...(await forwardBackward(data, loss)),
-    ...(loss.name !== 'cross_entropy' && { ratio }),
-  })
-  return policy
-}
-
-const engine: Engine = {
-  capabilities: { name: 'scripted', exactEntropy: true, deterministic: true, temperedLoss: true },
-  open: async ({ model }) => policyOf(basename(model)),
-  planMemory: async () => ({ parts: [], totalBytes: 0, availableBytes: 0 }),
-  peakMemory: () => undefined,
-  close: async () => {},
-}
-
-const parts: Parts = {
-  loadGame,
-  openEngine: async () => engine,
-  createGrader: async () => plainGrader,
-  loadWorld: async () => ({
-    name: 'arithmetic',
-    solve: () => 'right',
-    holds: (step) => !/(\d)\+1=\1/.test(step),
-  }),
-  readProblems: async () => [],
-  heldoutProblems: async () => [{ problem: 'One of its own?', answer: 'right' }],
-  leveledProblems: async () => [{ problem: 'An easy one?', answer: 'right', level: '1' }],
-}
-
 /** Lines of metrics.jsonl of a run file played with scripted policies. */
-async function play(runFile: string): Promise<MetricsLine[]> {
-  const folder = temporaryFolder()
-  const file = join(folder, 'run.yaml')
-  writeFileSync(file, runFile)
-  const messages = ['ask', 'answer'].map((content, i) => ({ role: i ? 'assistant' : 'user', content }))
-  writeFileSync(join(folder, 'conversations.jsonl'), `${JSON.stringify({ messages })}\n`.repeat(4))
-  const steps = (i: number) => [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `${n}+${i}=${n + i}`).join('\n')
-  const problems = [2, 4, 6].map((i) =>
-    JSON.stringify({ problem: `Question ${i} of the game?`, answer: 'right', generations: [steps(i)] }),
-  )
-  writeFileSync(join(folder, 'problems.jsonl'), problems.join('\n'))
-  const match = await openMatch(await loadRecipe(file, { loadGame }), parts)
-  const run = await RunDirectory.open(join(folder, 'run'), false)
-  try {
-    const signal = new AbortController().signal
-    return (await train(match, run, { emit: () => {}, signal, stopping: () => false })).history
-  } finally {
-    await match.close()
-    run.close()
-  }
-}
+const play = (runFile: string): Promise<MetricsLine[]> => scriptedRun(join(temporaryFolder(), 'run'), runFile)
 
 const role = (name: string) => `${name}: {model: ${name}, optim: {learning_rate: 1}}`
 const runs = [

@@ -16,22 +16,23 @@ export interface RawLine {
 }
 
 /**
- * Calls back for every complete line from byte `from` on, and returns where the half line at the end begins. Lets other
- * work in between chunks.
+ * Calls back for every complete line from byte `from` on, as far as the file reaches now, and returns where the half line at
+ * the end begins. Lets other work in between chunks.
  */
 export async function eachLine(
   file: FileHandle,
   from: number,
   onLine: (line: RawLine) => void,
 ): Promise<number> {
-  const chunk = Buffer.allocUnsafe(CHUNK)
+  const { size } = await file.stat()
+  const chunk = Buffer.allocUnsafe(Math.min(CHUNK, Math.max(0, size - from)))
   /** What earlier chunks hold of the line that begins at `start`; dropped where it gets too long. */
   let held: Buffer[] = []
   let heldBytes = 0
   let start = from
-  for (let at = from; ; ) {
-    const { bytesRead } = await file.read(chunk, 0, CHUNK, at)
-    if (bytesRead === 0) return start
+  for (let at = from; at < size; ) {
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
+    if (bytesRead === 0) break
     const bytes = chunk.subarray(0, bytesRead)
     let begin = 0
     for (let stop = bytes.indexOf(10); stop >= 0; stop = bytes.indexOf(10, begin)) {
@@ -49,6 +50,7 @@ export async function eachLine(
     else if (begin < bytesRead) held.push(Buffer.from(bytes.subarray(begin)))
     at += bytesRead
   }
+  return start
 }
 
 /** The object that a line holds, or undefined where it is damaged. */

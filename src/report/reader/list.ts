@@ -1,6 +1,6 @@
 /** Rollouts by filter and order, a page at a time. */
 import type { Coverage, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../api.js'
-import { type Block, type Dictionaries, hashText } from './block.js'
+import type { Block, Dictionaries } from './block.js'
 import { eachLine, parseObject } from './lines.js'
 import { questionOf, type RawRecord, rowOf, textOf } from './record.js'
 import type { File, RolloutStore } from './store.js'
@@ -77,10 +77,11 @@ function select(files: readonly File[], query: RolloutsQuery, words: Dictionarie
       const end = Math.min(to, length)
       if (from >= end) return []
       if (key === undefined) return Array.from({ length: end - from }, (_, i) => at(from + i))
-      const keys = Float64Array.from({ length }, (_, i) => {
-        const value = key(at(i))
-        return Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value
-      })
+      const keys = new Float64Array(length)
+      for (let i = 0; i < length; i++) {
+        const value = key(files[fileOf[i]!]!, rowOf[i]!)
+        keys[i] = Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value
+      }
       return best(keys, end).slice(from).map(at)
     },
   }
@@ -99,13 +100,22 @@ export function best(keys: Float64Array, n: number): number[] {
   return [...above, ...equal].slice(0, n).sort((a, b) => keys[b]! - keys[a]! || a - b)
 }
 
-function keyOf({ order, seed = 0 }: RolloutsQuery): ((found: Found) => number) | undefined {
-  if (order === 'best') return ({ file, row }) => file.block.number(row, 'reward')
-  if (order === 'worst') return ({ file, row }) => -file.block.number(row, 'reward')
+function keyOf({ order, seed = 0 }: RolloutsQuery): ((file: File, row: number) => number) | undefined {
+  if (order === 'best') return ({ block }, row) => block.number(row, 'reward')
+  if (order === 'worst') return ({ block }, row) => -block.number(row, 'reward')
   if (order === 'random') {
-    return ({ file, row }) => hashText(`${seed} ${file.round} ${file.role} ${file.block.line(row)}`)
+    return ({ round, role, block }, row) =>
+      scatter(scatter(seed, round), scatter(role.length, block.line(row)))
   }
   return undefined
+}
+
+/** Two numbers as one that looks drawn, 0 .. 2^32 - 1 (the finalizer of MurmurHash3). */
+function scatter(a: number, b: number): number {
+  let hash = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b) ^ b
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
 }
 
 function testsOf(query: RolloutsQuery, { outcomes, stops }: Dictionaries): Test[] {
