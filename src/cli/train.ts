@@ -94,7 +94,11 @@ async function playInTerminal(
   const emit = (event: RunEvent) => progress.event(event)
   try {
     emit({ event: 'config', run: run.path, config: loaded.recipe })
-    const match = await openMatch(loaded, parts)
+    const match = await openMatch(loaded, parts, {
+      run: run.path,
+      onWait: (name) => emit({ event: 'phase', name }),
+      onWarning: (sentence) => progress.note(sentence),
+    })
     try {
       const outcome = await play(match, run, { emit, signal: ending.signal, stopping: ending.stopping })
       emit(outcome.done)

@@ -9,7 +9,7 @@ import { scheduledRate } from '../games/schedule.js'
 import type { Grader } from '../grader/grader.js'
 import type { Emit } from './events.js'
 import type { LeveledProblem } from './levels.js'
-import type { Parts } from './parts.js'
+import type { EngineSurroundings, Parts } from './parts.js'
 import {
   type HeldoutRecipe,
   type LevelsRecipe,
@@ -53,14 +53,20 @@ export interface Levels {
 /** Where a game does not say what it needs. */
 const usualWorkload: Workload = { trainTokens: 16_384, longestSequence: 1024, sampleRows: 64 }
 
-export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Match> {
+export async function openMatch(
+  loaded: LoadedRecipe,
+  parts: Parts,
+  around?: EngineSurroundings,
+): Promise<Match> {
   const { recipe, game, folder } = loaded
   const path = (relative: string) => resolvePath(folder, relative)
   const { heldout, levels, world } = recipe.anchors
   const problems = heldout && (await loadHeldout(heldout, parts, path))
   const leveled = levels && (await parts.leveledProblems(pathOrWorld(levels.problems, path), levels.n))
-  const engine = await parts.openEngine(recipe.engine)
-  const start = (name: string) => resolveModel(folder, recipe.roles[name]!.model)
+  const engine = await parts.openEngine(recipe.engine, around)
+  checkTemperatures(engine, loaded)
+  const start = (name: string) =>
+    resolveModel(folder, recipe.roles[name]!.model, recipe.engine.kind === 'local')
   const policies: Record<string, Policy> = {}
   const open: { close(): Promise<void> }[] = [engine]
   const close = async () => {
@@ -102,6 +108,23 @@ export async function openMatch(loaded: LoadedRecipe, parts: Parts): Promise<Mat
   }
 }
 
+/** Throws ConfigError now, rather than after a round was sampled, where the engine cannot form a loss of the settings. */
+function checkTemperatures({ capabilities }: Engine, { recipe, file }: LoadedRecipe): void {
+  const { tempered_logprobs: tempered, ...settings } = recipe.settings
+  if (capabilities.temperedLoss || tempered !== true) return
+  const places = [['settings', settings], ...Object.entries(settings)] as [string, unknown][]
+  for (const [name, place] of places) {
+    if (typeof place !== 'object' || place === null || !('temperature' in place)) continue
+    const { temperature } = place
+    if (temperature === 0 || temperature === 1) continue
+    const key = place === settings ? 'settings.temperature' : `settings.${name}.temperature`
+    throw new ConfigError(
+      `${file}: ${key} is ${temperature}, and the engine ${capabilities.name} forms losses at temperature 1 only.`,
+      { hint: 'Set it to 1, or settings.tempered_logprobs: false.' },
+    )
+  }
+}
+
 /** The role whose policy plays a role. */
 export function playerOf({ recipe, game }: Pick<LoadedRecipe, 'recipe' | 'game'>, role: string): string {
   return game.playedBy?.(recipe.settings, role) ?? role
@@ -113,8 +136,8 @@ function ownRoles(loaded: LoadedRecipe): string[] {
   for (const name of game.roles) {
     const player = playerOf(loaded, name)
     const [given, played] = [name, player].map((role) => {
-      const { model, lora, thinking } = recipe.roles[role]!
-      return { model, lora, thinking }
+      const { optim: _, ...model } = recipe.roles[role]!
+      return model
     })
     if (JSON.stringify(given) === JSON.stringify(played)) continue
     throw new ConfigError(
@@ -141,12 +164,17 @@ function openPolicy(
   seed: number,
   name: string,
 ): Promise<Policy> {
-  const { lora, thinking } = role
+  const { lora, thinking, url, base_model: baseModel } = role
   return engine.open({
     model,
     seed: randomStream(seed, 'policy', name).int(2 ** 31),
     ...(lora && { lora }),
     ...(thinking !== undefined && { thinking }),
+    remote: {
+      name: role.model,
+      ...(baseModel !== undefined && { baseModel }),
+      ...(url !== undefined && { url }),
+    },
   })
 }
 

@@ -1,4 +1,5 @@
 /** The modules a run is made of, loaded when a run needs them: `sparring --help` loads none. */
+import { join } from 'node:path'
 import type { Engine } from '../engine/engine.js'
 import type { EvalProblem } from '../eval/evaluate.js'
 import { gameGrading } from '../eval/grading.js'
@@ -8,10 +9,19 @@ import type { GraderOptions } from '../grader/index.js'
 import type { LeveledProblem } from './levels.js'
 import type { Recipe } from './recipe.js'
 
+/** What a run gives to an engine whose policies live elsewhere. */
+export interface EngineSurroundings {
+  /** Folder of the run, for journals of what was asked of servers. */
+  run?: string
+  /** Hears what is waited for. */
+  onWait?: (sentence: string) => void
+  onWarning?: (sentence: string) => void
+}
+
 /** Passed in, so that a test can bring its own engine and game. */
 export interface Parts {
   loadGame(name: string): Promise<AnyGame>
-  openEngine(engine: Recipe['engine']): Promise<Engine>
+  openEngine(engine: Recipe['engine'], around?: EngineSurroundings): Promise<Engine>
   /** @default gameGrading */
   createGrader(options?: GraderOptions): Promise<Grader>
   loadWorld(name: 'arithmetic'): Promise<World>
@@ -28,9 +38,19 @@ export const parts: Parts = {
     const games = await import('../games/index.js')
     return games.loadGame(name)
   },
-  async openEngine({ threads }) {
+  async openEngine(engine, { run, ...hearing } = {}) {
+    if (engine.kind === 'tinker') {
+      const { openTinkerEngine } = await import('../engine/tinker/index.js')
+      const { url, dialect } = engine
+      return openTinkerEngine({
+        url,
+        dialect,
+        ...(run !== undefined && { journal: join(run, 'tinker') }),
+        ...hearing,
+      })
+    }
     const { openLocalEngine } = await import('../engine/local/index.js')
-    return openLocalEngine({ threads })
+    return openLocalEngine({ threads: engine.threads })
   },
   async createGrader(options = gameGrading) {
     const { createGrader } = await import('../grader/index.js')

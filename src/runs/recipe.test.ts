@@ -66,6 +66,17 @@ describe('a run file', () => {
     })
   })
 
+  it('plays on a server by one line, where its roles have adapters', async () => {
+    const set = [
+      'roles.proposer.lora={}',
+      'roles.solver.lora={}',
+      'engine={kind: tinker, url: "http://gpu:8000"}',
+    ]
+    const { recipe } = await load({ set })
+    expect(recipe.engine).toEqual({ kind: 'tinker', url: 'http://gpu:8000' })
+    expect(recipe.roles.solver!.lora).toMatchObject({ rank: 16, alpha: 32 })
+  })
+
   it('is changed by --set, --seed and --rounds', async () => {
     const set = [
       'settings.questions=5',
@@ -140,7 +151,20 @@ describe('a run file', () => {
       /settings\.judge\.size\?/,
     ],
     ['no table', ['roles=[]'], /roles must be a table of keys, not \[\]/],
-    ['wrong engine', ['engine.kind=remote'], /engine\.kind must be/],
+    ['wrong engine', ['engine.kind=remote'], /engine\.kind must be one of "local", "tinker"/],
+    [
+      'engine without adapters',
+      ['engine={kind: tinker}'],
+      /roles\.proposer\.lora is missing/,
+      /lora: \{rank/,
+    ],
+    ['threads of a server', ['engine={kind: tinker, threads: 2}'], /engine\.threads is not a known key/],
+    [
+      'server of a local role',
+      ['roles.solver.url=http://gpu:8000'],
+      /roles\.solver\.url is for engine: tinker/,
+    ],
+    ['unknown dialect', ['engine={kind: tinker, dialect: skyrll}'], /engine\.dialect must be one of .*skyrl/],
     ['wrong target', ['roles.solver.lora.targets=[q_pro]'], /roles\.solver\.lora\.targets\.0 must be one of/],
     [
       'anchor without role',

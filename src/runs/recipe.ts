@@ -11,6 +11,7 @@ import type { AnyGame } from '../games/game.js'
 import { isModule } from '../games/index.js'
 import { scheduleSchema } from '../games/schedule.js'
 import { hubName, pulledModel } from '../hub/models.js'
+import { type DialectName, profiles } from '../tinker/profile.js'
 import { alarmNames } from './alarm-rules.js'
 import { alarmsSchema } from './alarm-settings.js'
 import { explain } from './explain.js'
@@ -51,18 +52,50 @@ const roleSchema = z.strictObject({
     .describe(
       'Whether a chat template that asks (enable_thinking) lets the model think first; it does where absent',
     ),
+  base_model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('What the server of engine: tinker calls the model; found from its name where absent'),
+  url: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Server of this role alone, for engine: tinker; the engine's where absent"),
   lora: loraSchema.optional().describe('Train an adapter; full weights where absent'),
   optim: optimSchema.describe('How the role is optimised'),
 })
 
-const engineSchema = z.strictObject({
-  kind: z.enum(['local']).default('local').describe('Where the policies live: on this machine'),
+const localSchema = z.strictObject({
+  kind: z.literal('local').describe('Where the policies live: on this machine'),
   threads: z
     .int()
     .min(1)
     .default(() => availableParallelism())
     .describe('Threads of the engine; the numbers of a run are bound to it'),
 })
+
+const tinkerSchema = z.strictObject({
+  kind: z.literal('tinker').describe('Where the policies live: on a server of the Tinker protocol'),
+  url: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Address of the server; TINKER_BASE_URL, else the hosted service, where absent'),
+  dialect: z
+    .enum(Object.keys(profiles) as [DialectName, ...DialectName[]])
+    .optional()
+    .describe('Kind of server; found from what it says of itself where absent'),
+})
+
+/** The kind may be left out: it is the local one. */
+const engineSchema = z.preprocess(
+  (engine) =>
+    typeof engine === 'object' && engine !== null && !('kind' in engine)
+      ? { kind: 'local', ...engine }
+      : engine,
+  z.discriminatedUnion('kind', [localSchema, tinkerSchema]),
+)
 
 const heldoutSchema = z.strictObject({
   role: z.string().min(1).describe('Role that answers the problems'),
@@ -188,6 +221,7 @@ export async function loadRecipe(nameOrPath: string, options: RecipeOptions): Pr
   const recipe = check(recipeSchema, data, file)
   const game = await loadGame(recipe.game)
   checkRoles(recipe, game, file)
+  checkEngine(recipe, file)
   if (recipe.engine.kind === 'local') pinModels(recipe, folder)
   recipe.settings = check(game.config, recipe.settings, file, ['settings']) as Recipe['settings']
   checkAnchors(recipe, game, file)
@@ -204,14 +238,17 @@ export function resolvePath(folder: string, path: string): string {
   return places.find((place) => existsSync(place)) ?? places[0]!
 }
 
-/** Folder of a model that a run file or --model names: a path, or a model of the Hub that was pulled. Throws DataError. */
-export function resolveModel(folder: string, model: string): string {
+/**
+ * Folder of a model that a run file or --model names: a path, or a model of the Hub that was pulled, if need be without its
+ * weights. Throws DataError.
+ */
+export function resolveModel(folder: string, model: string, weights = true): string {
   const path = resolvePath(folder, model)
   if (existsSync(path) || hubName(model) === undefined) return path
-  const pulled = pulledModel(model)
+  const pulled = pulledModel(model, { weights })
   if (pulled !== undefined) return pulled.folder
   throw new DataError(`There is no model folder ${model}, and no model of the Hub of that name was pulled.`, {
-    hint: `If it is one of the Hub, fetch it: sparring pull ${model.replace('@', ' --revision ')}.`,
+    hint: `If it is one of the Hub, fetch it: sparring pull ${model.replace('@', ' --revision ')}${weights ? '' : ' --no-weights'}.`,
   })
 }
 
@@ -302,6 +339,21 @@ function checkRoles({ roles, anchors }: Recipe, game: AnyGame, file: string): vo
     if (role !== undefined && !game.roles.includes(role)) {
       throw new ConfigError(`${file}: anchors.${key}.role must be one of ${known}, not "${role}".`)
     }
+  }
+}
+
+/** What only one kind of engine can do, or only with more than the run file says. */
+function checkEngine({ engine, roles }: Recipe, file: string): void {
+  for (const [name, { lora, url, base_model }] of Object.entries(roles)) {
+    const key = url !== undefined ? 'url' : base_model !== undefined ? 'base_model' : undefined
+    if (engine.kind === 'local' && key !== undefined)
+      throw new ConfigError(`${file}: roles.${name}.${key} is for engine: tinker, and the engine is local.`, {
+        hint: 'Leave it out, or set engine: {kind: tinker, url: ...}.',
+      })
+    if (engine.kind === 'tinker' && lora === undefined)
+      throw new ConfigError(`${file}: roles.${name}.lora is missing: engine: tinker trains adapters only.`, {
+        hint: 'Write lora: {rank: 16} into the role; rank, alpha and targets have defaults.',
+      })
   }
 }
 

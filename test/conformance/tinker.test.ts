@@ -1,10 +1,13 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, vi } from 'vitest'
 import { projectRoot } from '../../src/core/paths.js'
 import { openTinkerEngine } from '../../src/engine/tinker/index.js'
 import { profiles } from '../../src/tinker/profile.js'
 import { describeEngine } from '../support/conformance.js'
 import { type Dialect, startTinkerServer, type TinkerServer } from '../tinker-server/index.js'
+
+// Every sample is a request of its own here.
+vi.setConfig({ testTimeout: 180_000 })
 
 const model = join(projectRoot(), 'test', 'parity', 'fixtures', 'qwen2-untied', 'model')
 const targets = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj']

@@ -74,9 +74,9 @@ export function linesOf(event: RunEvent, stream: TextStream): string[] {
   switch (event.event) {
     case 'config': {
       const { game, rounds, seed, engine } = event.config
-      return [
-        `${event.run}: ${game}, ${rounds} rounds, seed ${seed}, ${engine.kind} engine, ${engine.threads} threads`,
-      ]
+      const where =
+        engine.kind === 'local' ? `${engine.threads} threads` : (engine.url ?? 'address of the environment')
+      return [`${event.run}: ${game}, ${rounds} rounds, seed ${seed}, ${engine.kind} engine, ${where}`]
     }
     case 'memory':
       return memoryLines(event)
@@ -115,7 +115,9 @@ export function linesOf(event: RunEvent, stream: TextStream): string[] {
   }
 }
 
+/** Empty where the policies take no memory of this machine. */
 export function memoryLines({ parts, totalBytes, availableBytes }: MemoryPlan): string[] {
+  if (parts.length === 0) return []
   const width = Math.max(...parts.map(({ what }) => what.length), 5)
   const line = (what: string, count: number) => `  ${what.padEnd(width)}  ${bytes(count).padStart(9)}`
   return [

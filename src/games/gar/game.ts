@@ -66,12 +66,15 @@ export const gar: Game<Config, Guard> = {
     }) // 7, 8
     const probes = await probe(ctx, groups)
 
-    const steps = {
-      reasoner: await trainReasoner(ctx, groups), // 9
-      discriminator: await trainDiscriminator(ctx, groups, lambda3), // 10
-    }
+    const [reasoner, discriminator] = await Promise.all([
+      trainReasoner(ctx, groups), // 9
+      trainDiscriminator(ctx, groups, lambda3), // 10
+    ])
     const next = ctx.config.train_discriminator ? watch(guard, yesToGenerated(groups), ctx.config) : guard
-    return { state: next, report: report(ctx, { groups, steps, lambda3, probes }) }
+    return {
+      state: next,
+      report: report(ctx, { groups, steps: { reasoner, discriminator }, lambda3, probes }),
+    }
   },
 
   anchorPrompt: ({ reasoner }, problem) => reasonerPrompt(reasoner, problem),

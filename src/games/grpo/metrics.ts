@@ -113,6 +113,11 @@ export function repetitionRate(tokens: ArrayLike<number>, n = 8): number {
   return 1 - seen.size / total
 }
 
+/** Without the numbers that a server does not tell. */
+export function told(metrics: Metrics): Metrics {
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => !Number.isNaN(value)))
+}
+
 /** Means over a role's steps of the round. `kl_sampler_trainer` is that of the first step, whose weights are the sampler's. */
 export function stepMetrics(steps: readonly StepReport[]): Metrics {
   const over = (value: (step: StepReport) => number) => mean(steps.map(value))
@@ -124,8 +129,10 @@ export function stepMetrics(steps: readonly StepReport[]): Metrics {
     loss: over((step) => step.loss.loss),
     'optim/steps': steps.length,
     'optim/tokens': over((step) => step.loss.tokens),
-    'optim/grad_norm': over((step) => step.optim.gradNorm),
-    'optim/update_norm': over((step) => step.optim.updateNorm),
+    ...told({
+      'optim/grad_norm': over((step) => step.optim.gradNorm),
+      'optim/update_norm': over((step) => step.optim.updateNorm),
+    }),
     'optim/lr': over((step) => step.learningRate),
     ...(ratios.length > 0 && {
       'ratio/mean': mean(ratios.map((ratio) => ratio.mean)),

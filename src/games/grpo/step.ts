@@ -33,8 +33,33 @@ export interface StepReport {
 export async function policyStep(
   role: Role,
   samples: readonly Sample[],
-  { loss, sampling, kl, auxiliary = [] }: StepSettings,
+  settings: StepSettings,
 ): Promise<StepReport | undefined> {
+  const step = await prepare(samples, settings)
+  return step && take(role, step)
+}
+
+/** A step for each group of samples that has something to teach, in order; none waits for the one before to be answered. */
+export async function policySteps(
+  role: Role,
+  groups: readonly (readonly Sample[])[],
+  settings: StepSettings,
+): Promise<StepReport[]> {
+  const steps = await Promise.all(groups.map((samples) => prepare(samples, settings)))
+  return Promise.all(steps.flatMap((step) => (step ? take(role, step) : [])))
+}
+
+/** A step that is ready to be taken. */
+interface Step {
+  rows: PolicyDatum[]
+  auxiliary: readonly Datum[]
+  form: Loss
+}
+
+async function prepare(
+  samples: readonly Sample[],
+  { loss, sampling, kl, auxiliary = [] }: StepSettings,
+): Promise<Step | undefined> {
   const rows = policyData(samples, {
     normaliser: loss.normaliser,
     length: loss.normaliser_length || sampling.max_tokens,
@@ -42,49 +67,43 @@ export async function policyStep(
     kl: kl !== undefined,
   })
   if (rows.length === 0 && auxiliary.length === 0) return undefined
-  const data = rows.map((row) => row.datum)
   if (kl) {
-    const logprobs = await kl.reference.logprobs(data)
-    data.forEach((datum, i) => {
+    const logprobs = await kl.reference.logprobs(rows.map((row) => row.datum))
+    rows.forEach(({ datum }, i) => {
       datum.referenceLogprobs = logprobs[i]!
     })
   }
-  const temperature = lossTemperature(loss, sampling)
   const form: Loss = {
     name: 'ppo',
     clipLow: 1 - loss.clip_low,
     clipHigh: 1 + loss.clip_high,
-    temperature,
+    temperature: lossTemperature(loss, sampling),
     ...(kl && { klCoefficient: kl.coefficient }),
   }
-  const report = rows.length > 0 ? await role.policy.forwardBackward(data, form) : nothing
-  const beside = auxiliary.length > 0 && (await role.policy.forwardBackward([...auxiliary], crossEntropy))
-  const optim = await role.policy.optimStep(role.adam)
+  return { rows, auxiliary, form }
+}
+
+/** Gradients and step are asked for at once: they travel together to a policy that is far away. */
+async function take({ policy, adam }: Role, { rows, auxiliary, form }: Step): Promise<StepReport> {
+  const data = rows.map((row) => row.datum)
+  const [report, beside, optim] = await Promise.all([
+    rows.length > 0 ? policy.forwardBackward(data, form) : nothing,
+    auxiliary.length > 0 ? policy.forwardBackward([...auxiliary], crossEntropy) : undefined,
+    policy.optimStep(adam),
+  ])
+  const raw = 'temperature' in form && form.temperature === 1
+  const penalised = 'klCoefficient' in form
   return {
     loss: beside ? { ...report, loss: report.loss + beside.loss } : report,
     optim,
-    learningRate: role.adam.learningRate,
-    ...(temperature === 1 && rows.length > 0 && { samplerKl: samplerKl(rows, report.logprobs) }),
-    ...(kl && rows.length > 0 && { referenceKl: referenceKl(data, report.logprobs) }),
+    learningRate: adam.learningRate,
+    ...(raw && rows.length > 0 && { samplerKl: samplerKl(rows, report.logprobs) }),
+    ...(penalised && rows.length > 0 && { referenceKl: referenceKl(data, report.logprobs) }),
   }
 }
 
 const crossEntropy: Loss = { name: 'cross_entropy' }
 const nothing: LossReport = { loss: 0, tokens: 0, logprobs: [] }
-
-/** A step for each group of samples that has something to teach, in order. */
-export async function policySteps(
-  role: Role,
-  groups: readonly (readonly Sample[])[],
-  settings: StepSettings,
-): Promise<StepReport[]> {
-  const steps: StepReport[] = []
-  for (const samples of groups) {
-    const step = await policyStep(role, samples, settings)
-    if (step) steps.push(step)
-  }
-  return steps
-}
 
 /** The groups of a round, in order, shared out among so many steps or fewer, where there are not groups enough for all. */
 export function shareOut(groups: readonly (readonly Sample[])[], steps: number): Sample[][] {

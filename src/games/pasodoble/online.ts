@@ -28,11 +28,11 @@ export async function onlineRound(
 ): Promise<{ state: OnlineState; report: RoundReport }> {
   const history = QuestionHistory.fromJSON(state.history)
   const batches = await proposeBatches(ctx, history) // 1 to 8
-  const steps = {
-    proposer: await trainProposer(ctx, batches), // 9
-    solver: await trainSolver(ctx, lessons(batches)), // 10
-  }
-  return { state: { history: history.toJSON() }, report: report(ctx, batches, steps) }
+  const [proposer, solver] = await Promise.all([
+    trainProposer(ctx, batches), // 9
+    trainSolver(ctx, lessons(batches)), // 10
+  ])
+  return { state: { history: history.toJSON() }, report: report(ctx, batches, { proposer, solver }) }
 }
 
 /** Steps 1 to 8, which the offline form shares. The questions enter the history. */

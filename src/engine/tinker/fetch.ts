@@ -1,0 +1,87 @@
+/** Fetches the adapter of a saved policy from the server that keeps it, as a PEFT folder. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { extract } from 'tar'
+import { CheckpointError, messageOf, ServiceError } from '../../core/errors.js'
+import type { ConnectOptions, Service } from '../../tinker/client.js'
+import { connect } from '../../tinker/service.js'
+import { asWriteError } from '../hf/files.js'
+import { requireSaved, type SavedPolicy } from './saved.js'
+import { unloadMs } from './servers.js'
+
+const files = ['adapter_config.json', 'adapter_model.safetensors']
+
+/**
+ * Puts the adapter into `to`, and says by which folder or names its model may be known here, the surest first. A place
+ * for a model on the server is needed while it is fetched. Throws CheckpointError, and what the server is to blame for.
+ */
+export async function fetchAdapter(
+  checkpoint: string,
+  to: string,
+  options: Pick<ConnectOptions, 'onWait' | 'onWarning' | 'signal' | 'patience'> = {},
+): Promise<string[]> {
+  const saved = await requireSaved(checkpoint)
+  await mkdir(to, { recursive: true }).catch((error) => Promise.reject(asWriteError(to, error)))
+  const archive = join(to, 'archive.tar.gz')
+  const service = await connect({ baseUrl: saved.url, ...options })
+  try {
+    await downloadFrom(service, saved, archive)
+  } finally {
+    await service.close()
+  }
+  await unpack(archive, to, saved)
+  const { tokenizer, base_model } = saved
+  const whole = existsSync(tokenizer.folder) && (await readdir(tokenizer.folder)).some(isWeights)
+  return [...(whole ? [tokenizer.folder] : []), ...(tokenizer.name ? [tokenizer.name] : []), base_model]
+}
+
+const isWeights = (name: string) => name.endsWith('.safetensors')
+
+/** Servers give archives of sampler weights only, and checkpoints are training states: those are loaded and saved anew. */
+async function downloadFrom(service: Service, saved: SavedPolicy, archive: string): Promise<void> {
+  const session = await service.createSession({ tags: ['sparring', 'export'] })
+  const model = await session.createModel({ baseModel: saved.base_model, rank: saved.rank })
+  try {
+    await model.loadWeights(saved.path, { optimizer: false })
+    const name = `export-${randomBytes(4).toString('hex')}`
+    const { path } = await model.saveWeightsForSampler(name)
+    const listed = await service.checkpoints(model.id)
+    const found = listed.find((each) => each.path === path || each.id.split('/').at(-1) === name)
+    if (found === undefined) {
+      throw new ServiceError(`${service.url} does not list the weights that it saved as ${path}.`, {
+        hint: 'Run the same command again.',
+        retryable: true,
+      })
+    }
+    await service.downloadArchive(found, archive)
+    await service.deleteCheckpoint(found).then(undefined, () => {})
+  } finally {
+    await model.unload({ deadlineMs: unloadMs }).then(undefined, () => {})
+  }
+}
+
+async function unpack(archive: string, to: string, { url, path }: SavedPolicy): Promise<void> {
+  try {
+    // Whatever else a server packs, or in whatever folder, only these files of an adapter are wanted.
+    await extract({
+      file: archive,
+      cwd: to,
+      filter: (name) => files.includes(name.split('/').at(-1)!),
+      strip: 0,
+    })
+  } catch (cause) {
+    throw new CheckpointError(`The archive of ${path} from ${url} cannot be unpacked: ${messageOf(cause)}.`, {
+      hint: 'Run the same command again.',
+      cause,
+    })
+  } finally {
+    await rm(archive, { force: true })
+  }
+  const missing = files.find((name) => !existsSync(join(to, name)))
+  if (missing === undefined) return
+  throw new CheckpointError(`The archive of ${path} from ${url} holds no ${missing}.`, {
+    hint: 'The server gave something else than a PEFT adapter.',
+  })
+}
