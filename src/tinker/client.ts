@@ -162,6 +162,8 @@ export interface Adam {
 export interface Model {
   readonly id: string
   readonly spec: ModelSpec
+  /** Label that it was created under. */
+  readonly label: string | undefined
   /** Labels of requests that an earlier process sent and that were not asked for again yet. */
   readonly sentBefore: ReadonlySet<string>
   /** `data` are logical datums: the client brings weights and advantages into the form the server needs. */

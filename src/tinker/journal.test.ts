@@ -40,7 +40,10 @@ describe.each(dialects)('%s', (dialect) => {
     const folder = temporaryFolder()
     const first = await connected(server, { journal: folder })
     const session = await first.createSession()
-    const models = await Promise.all([session.createModel(spec), session.createModel({ ...spec, seed: 2 })])
+    const models = await Promise.all([
+      session.createModel(spec, { label: 'first' }),
+      session.createModel({ ...spec, seed: 2 }),
+    ])
     const [trained] = await round(models[0]!, 0)
     const { path } = await models[0]!.saveWeights('at-0', { label: 'save' })
     await kill(first, folder)
@@ -57,9 +60,11 @@ describe.each(dialects)('%s', (dialect) => {
     expect(model.sentBefore.size).toBe(0)
     await round(model, 1)
     expect(server.steps(model.id)).toBe(2)
+    expect(model.label).toBe('first')
     const third = await resumed!.session.createModel(spec)
     expect(models.map(({ id }) => id)).not.toContain(third.id)
     await (await model.snapshot()).sample(Int32Array.of(1), { n: 1, maxTokens: 2, temperature: 1 })
+    await third.unload()
   })
 
   it('never sends other contents under the name of what was sent', async () => {
@@ -119,6 +124,7 @@ describe('Journal', () => {
       session: 's',
       url: 'http://x',
       resumes: 0,
+      models: 0,
       requests: [{ ...entry, spec: undefined, request: 'r1', outcome: 'done', result: { a: 1 } }],
     })
     expect(await again.send({ ...entry, seq: 2 })).toBe(1)

@@ -33,6 +33,7 @@ const line = z.discriminatedUnion('event', [
     digest: z.string(),
     spec: modelSpec.optional(),
   }),
+  z.object({ event: z.literal('unloaded'), model: z.string() }),
   z.object({ event: z.literal('accepted'), id: z.int(), request: z.string() }),
   z.object({
     event: z.literal('settled'),
@@ -63,6 +64,8 @@ export interface Past {
   url: string
   /** Times the session was taken up again. */
   resumes: number
+  /** Models created in the session, those unloaded since included. */
+  models: number
   requests: PastRequest[]
 }
 
@@ -116,6 +119,10 @@ export class Journal {
     return id
   }
 
+  unloaded(model: string): Promise<void> {
+    return this.#write({ event: 'unloaded', model })
+  }
+
   accepted(id: number, request: string): Promise<void> {
     return this.#write({ event: 'accepted', id, request })
   }
@@ -159,12 +166,16 @@ function pastOf(text: string, path: string): { past: Past | undefined; nextId: n
     if (row === '') continue
     const entry = parse(row, `${path}:${i + 1}`)
     if (entry.event === 'session') {
-      past = { session: entry.session, url: entry.url, resumes: 0, requests: [] }
+      past = { session: entry.session, url: entry.url, resumes: 0, models: 0, requests: [] }
       byId.clear()
     } else if (!past) {
       throw broken(`${path}:${i + 1}: a request before any session`)
     } else if (entry.event === 'resumed') {
       past.resumes++
+    } else if (entry.event === 'unloaded') {
+      past.requests = past.requests.filter(
+        ({ kind, model, result }) => (kind === 'create_model' ? result : model) !== entry.model,
+      )
     } else if (entry.event === 'send') {
       nextId = Math.max(nextId, entry.id + 1)
       const { kind, model, seq, label, digest, spec } = entry
@@ -180,6 +191,7 @@ function pastOf(text: string, path: string): { past: Past | undefined; nextId: n
         result: undefined,
       }
       byId.set(entry.id, request)
+      if (kind === 'create_model') past.models = Math.max(past.models, seq + 1)
       past.requests.push(request)
     } else {
       const request = byId.get(entry.id)

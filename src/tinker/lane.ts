@@ -9,6 +9,7 @@ import type { Progress } from './call.js'
 import { PromiseLost, SequenceConflict, ServerError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
 import { type Body, Gone, type Line, type Reading } from './line.js'
+import { isFinal } from './persistence.js'
 
 export type Kind =
   | 'forward_backward'
@@ -94,8 +95,7 @@ export class Lane {
       return result
     } catch (error) {
       this.#fail(job, error)
-      const open = error instanceof PromiseLost && error.applied !== 'no'
-      if (id !== undefined && !open && !this.line.signal.aborted)
+      if (id !== undefined && isFinal(error) && !this.line.signal.aborted)
         this.#note(this.journal!.settled(id, 'failed'))
       throw error
     } finally {
@@ -254,8 +254,9 @@ export class Lane {
           const known = await this.#conflict(job, request, error)
           if (known) return known.result
         } else throw error
+        const failed = await this.#failedBefore(job)
+        if (failed) throw error instanceof Gone ? this.#lost(job, error) : this.#notDone(job, failed.what())
       }
-      await this.#predecessors(job)
       const digest = this.journal ? digestOf(request) : ''
       promise = await this.#send(job, request, digest, progress, note)
     }
@@ -289,13 +290,11 @@ export class Lane {
     return undefined
   }
 
-  /** Resolves when all that was sent before is done; rejects where one failed. */
-  async #predecessors(job: Job): Promise<void> {
+  /** The first request sent before this one that failed, once all of them have ended. */
+  async #failedBefore(job: Job): Promise<Job | undefined> {
     const { open } = job
-    for (const other of open) {
-      await other.settled
-      if (other.state === 'failed') throw this.#notDone(job, other.what())
-    }
+    await Promise.all(open.map(({ settled }) => settled))
+    return open.find(({ state }) => state === 'failed')
   }
 
   #fail(job: Job, error: unknown): void {

@@ -1,6 +1,7 @@
 /** A model in training on a server. */
 import { z } from 'zod'
 import type { Datum } from '../core/datum.js'
+import { rest, unlessAborted } from './abort.js'
 import type { Operation, Progress } from './call.js'
 import { listCheckpoints } from './checkpoints.js'
 import { type Chunk, chunksOf, mergeResults } from './chunks.js'
@@ -29,6 +30,8 @@ import type { ForwardBackwardOutput } from './wire/messages.js'
 import { decodeForwardBackwardOutput, encodeForwardBackwardRequest, protobufType } from './wire/protobuf.js'
 
 const savedName = /^[a-zA-Z0-9_-]{1,255}$/
+/** Looks for weights that are being written, with growing waits. */
+const mostLooks = 10
 /** Statuses of servers that do not read protobuf. */
 const unreadStatuses = [400, 415, 422]
 
@@ -53,6 +56,7 @@ export class RemoteModel implements Model {
     readonly id: string,
     readonly spec: ModelSpec,
     private readonly home: Home,
+    readonly label: string | undefined,
     past: PastRequest[] = [],
   ) {
     this.#past = new Map(past.flatMap((request) => (request.label ? [[request.label, request]] : [])))
@@ -225,6 +229,7 @@ export class RemoteModel implements Model {
         progress.accepted()
         const reading = { type: 'UnloadModel', schema: answers.unload_model, ofJson: () => undefined }
         await line.retrieve(promise, reading, { what, signal: progress.signal, progress })
+        await this.home.journal?.unloaded(this.id)
       },
       options,
     )
@@ -353,9 +358,12 @@ export class RemoteModel implements Model {
   /** Weights that are known to be saved, though the answer was lost. */
   async #find(type: 'training' | 'sampler', name: string): Promise<{ path: string }> {
     const { line } = this.home
-    const list = line.profile.checkpoints ? await listCheckpoints(line, this.id, line.signal) : []
-    const found = list.find((item) => item.type === type && item.id.split('/').at(-1) === name)
-    if (found) return { path: found.path }
+    for (let look = 0; line.profile.checkpoints && look < mostLooks; look++) {
+      if (look > 0) await rest(line.hearing.patience.backoffMs * look, line.signal)
+      const list = await listCheckpoints(line, this.id, line.signal)
+      const found = list.find((item) => item.type === type && item.id.split('/').at(-1) === name)
+      if (found) return { path: found.path }
+    }
     throw new PromiseLost(`${line.transport.base} saved ${name}, but does not say where.`, 'yes', {
       hint: 'Save again under another name.',
     })
@@ -375,8 +383,8 @@ export class RemoteModel implements Model {
   }
 
   /** Samples that read the model's own weights end before these change. */
-  async #quiet(_signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#samples)
+  async #quiet(signal: AbortSignal): Promise<void> {
+    await unlessAborted(Promise.all(this.#samples), signal)
   }
 }
 

@@ -1,7 +1,15 @@
 /** Trying again: what may pass is waited out, with growing waits, until too long without any success. */
 import { rest } from './abort.js'
 import type { Patience } from './client.js'
-import { Billing, ServerError, type TinkerError, Transport } from './errors.js'
+import {
+  Auth,
+  Billing,
+  SequenceConflict,
+  ServerError,
+  type TinkerError,
+  Transport,
+  UserError,
+} from './errors.js'
 
 /** A failure that may pass. */
 export class Passing extends Error {
@@ -100,3 +108,9 @@ export class Persistence {
 
 const serverHint = 'See what the server logs, and whether the address is the one of its API; then go on.'
 const transportHint = 'See whether the server runs and the address is right, then go on.'
+
+/** Whether the server itself said that it did not carry the request out; otherwise that is open. */
+export function isFinal(error: unknown): boolean {
+  if (error instanceof ServerError) return !(error.cause instanceof Passing)
+  return error instanceof UserError || error instanceof Auth || error instanceof SequenceConflict
+}

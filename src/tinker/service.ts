@@ -151,10 +151,7 @@ class RemoteService implements Service {
         hint: 'Give the address of the run, or another folder for the journal.',
       })
     const creations = past.requests.filter(({ kind }) => kind === 'create_model')
-    const taken = {
-      models: creations.reduce((most, { seq }) => Math.max(most, seq + 1), 0),
-      resumes: past.resumes + 1,
-    }
+    const taken = { models: past.models, resumes: past.resumes + 1 }
     const session = new RemoteSession(this.line, this.journal, past.session, taken)
     if (!(await session.alive(signal))) {
       session.close()

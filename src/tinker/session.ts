@@ -1,10 +1,11 @@
 /** A session: its models and samplers, kept alive by heartbeats. */
 import { link } from './abort.js'
 import type { Call, CallOptions, Model, ModelSpec, Sampler, Session, TrainOptions } from './client.js'
-import { type TinkerError, UserError } from './errors.js'
+import { PromiseLost, type TinkerError, UserError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
 import { Gone, type Line } from './line.js'
 import { RemoteModel } from './model.js'
+import { isFinal } from './persistence.js'
 import { RemoteSampler } from './sampler.js'
 import { answers, type RequestBody } from './wire/endpoints.js'
 
@@ -55,12 +56,17 @@ export class RemoteSession implements Session {
           ...labelOf(options),
         })
         const post = { path: 'create_model', body: () => ({ content }), what, signal, repeatable: true }
-        const promise = await this.line.promise(post)
-        progress.accepted()
-        if (id !== undefined) await this.journal!.accepted(id, promise.requestId)
-        const modelId = await this.line.retrieve(promise, reading, { what, signal, progress })
-        if (id !== undefined) await this.journal!.settled(id, 'done', modelId)
-        return this.model(modelId, spec)
+        try {
+          const promise = await this.line.promise(post)
+          progress.accepted()
+          if (id !== undefined) await this.journal!.accepted(id, promise.requestId)
+          const modelId = await this.line.retrieve(promise, reading, { what, signal, progress })
+          if (id !== undefined) await this.journal!.settled(id, 'done', modelId)
+          return this.model(modelId, spec, options.label)
+        } catch (error) {
+          if (id !== undefined && isFinal(error)) await this.journal!.settled(id, 'failed')
+          throw error instanceof Gone ? lost(this.line, what, error) : error
+        }
       },
       options,
     )
@@ -86,31 +92,29 @@ export class RemoteSession implements Session {
     )
   }
 
-  model(id: string, spec: ModelSpec, past: PastRequest[] = []): Model {
+  model(id: string, spec: ModelSpec, label: string | undefined, past: PastRequest[] = []): Model {
     const nextSampler = () => this.#nextSampler++
     return new RemoteModel(
       id,
       spec,
       { line: this.line, journal: this.journal, nextSampler, check: () => this.#check() },
+      label,
       past,
     )
   }
 
   /** Asks for a model that an earlier process created. */
   async takeUp(past: PastRequest, requests: PastRequest[], signal: AbortSignal): Promise<Model | undefined> {
-    if (past.outcome === 'done') return this.model(String(past.result), past.spec!, requests)
+    if (past.outcome === 'done') return this.model(String(past.result), past.spec!, past.label, requests)
     if (past.outcome === 'failed' || !past.request) return undefined
     const what = `create_model ${past.spec!.baseModel}`
     const progress = { signal, tell: () => {}, accepted: () => {} }
     try {
       const promise = { requestId: past.request, seconds: 0 }
-      return this.model(
-        await this.line.retrieve(promise, reading, { what, signal, progress }),
-        past.spec!,
-        requests,
-      )
+      const id = await this.line.retrieve(promise, reading, { what, signal, progress })
+      return this.model(id, past.spec!, past.label, requests)
     } catch (error) {
-      if (error instanceof Gone) return undefined
+      if (error instanceof Gone || isFinal(error)) return undefined
       throw error
     }
   }
@@ -195,6 +199,13 @@ function bodyOf(session: string, number: number, spec: ModelSpec): RequestBody<'
     },
     type: 'create_model',
   }
+}
+
+function lost({ transport }: Line, what: string, gone: Gone): PromiseLost {
+  return new PromiseLost(`${transport.base} lost ${what}: ${gone.message}.`, 'unknown', {
+    hint: 'Create the model anew; one that was lost may keep its place on the server.',
+    cause: gone,
+  })
 }
 
 const labelOf = ({ label }: TrainOptions) => (label === undefined ? {} : { label })
