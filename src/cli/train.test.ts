@@ -96,6 +96,25 @@ describe('sparring train', () => {
     expect(run('a')['metrics.jsonl']).toBe(run('b')['metrics.jsonl'])
   })
 
+  it('is ended by an alarm as its setting says: paused with status 0, stopped with status 1', async () => {
+    const { train } = workplace()
+    const on = (action: string) => [
+      'anchors.heldout.samples=4',
+      'roles.solver.optim.learning_rate=2',
+      `alarms.heldout_below_best={do: ${action}, threshold: 0}`,
+    ]
+    const paused = await train('fake.yaml', { run: 'a', set: on('pause') })
+    expect(paused.status).toBe(0)
+    expect(paused.stdout).toMatch(/^The alarm heldout_below_best paused the run after round \d+: best - now/m)
+    expect(paused.stdout).toMatch(/^Go on with: sparring train --run a --resume$/m)
+    const stopped = await train('fake.yaml', { run: 'b', set: on('stop'), json: true })
+    expect(stopped.status).toBe(1)
+    expect(stopped.events.at(-1)).toMatchObject({ event: 'error', code: 'alarm' })
+    const back = await train('fake.yaml', { run: 'c', set: on('rollback'), rounds: 10 })
+    expect(back.status).toBe(0)
+    expect(back.stderr).toMatch(/^rolled back after round \d+ to round \d+ \(heldout_below_best\)/m)
+  })
+
   it('ends at once at the second Ctrl-C, with status 130, and can be resumed', async () => {
     const { cwd, train, run } = workplace()
     const cues = ['round 2/', 'Ending after']

@@ -1,14 +1,17 @@
 /** What alarms do to a run: go back, pause, stop; and that a killed run does the same. */
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { appendFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { fakeGame } from '../../test/support/fake-game.js'
+import { fakeRecipe } from '../../test/support/fake-parts.js'
 import { type FakeRunOptions, fakeRun } from '../../test/support/fake-run.js'
 import { filesOfRun, temporaryFolder } from '../../test/support/folders.js'
 import { NotFiniteError } from '../core/errors.js'
 import type { MetricsLine } from './directory.js'
 import { type Disk, disk } from './disk.js'
 import type { RunEvent } from './events.js'
+import { loadRecipe } from './recipe.js'
 
 /** The real files without waiting for them. */
 const quick: Disk = {
@@ -226,5 +229,33 @@ describe('checkpoints', () => {
     const best = Math.max(...[0, 5, 10, 15, 20].map((round) => accuracy(history, round)))
     const latest = [20, 15, 10, 5, 0].find((round) => accuracy(history, round) === best)!
     expect(checkpoints(guarded)).toEqual([...new Set([latest, 20])])
+  })
+})
+
+describe('the settings of an alarm', () => {
+  async function failure(set: string[], text = fakeRecipe) {
+    const file = join(temporaryFolder(), 'mine.yaml')
+    writeFileSync(file, text)
+    return loadRecipe(file, { set, loadGame: async () => fakeGame }).catch((error) => error)
+  }
+
+  it.each<[set: string, message: RegExp, hint?: RegExp]>([
+    ['alarms.labels_wrong=rolback', /alarms\.labels_wrong must be one of .*"rollback".*, not "rolback"/],
+    ['alarms.labels_wrong={do: undo}', /alarms\.labels_wrong\.do must be one of .*"rollback".*, not "undo"/],
+    ['alarms.lables_wrong=stop', /alarms\.lables_wrong is not a known key/, /alarms\.labels_wrong/],
+    ['alarms.labels_wrong={treshold: 1}', /alarms\.labels_wrong\.treshold is not/, /labels_wrong\.threshold/],
+    ['alarms.heldout_below_best={window: 3}', /alarms\.heldout_below_best\.window is not a known key/],
+    ['alarms.rollback.lr_scale=2', /alarms\.rollback\.lr_scale must be a number <= 1, not 2/],
+  ])('%s is refused in words', async (set, message, hint = /^/) => {
+    const error = await failure([set])
+    expect(error.message).toMatch(message)
+    expect(error.hint ?? '').toMatch(hint)
+  })
+
+  it('rolls back to an anchor, and needs one', async () => {
+    const bare = fakeRecipe.replace(/^anchors:.*$/m, '')
+    const error = await failure(['alarms.labels_wrong=rollback'], bare)
+    expect(error.message).toMatch(/alarms\.labels_wrong rolls back to the best anchor, and there is none\.$/)
+    expect((await failure(['alarms.labels_wrong=stop'], bare)).recipe.alarms.labels_wrong.do).toBe('stop')
   })
 })

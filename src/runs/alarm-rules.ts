@@ -201,7 +201,7 @@ function heldoutDrop(
  */
 const deception: Rule = {
   threshold: 1.96,
-  window: 5,
+  window: 3,
   windowed: true,
   about: 'best - now of heldout/accuracy > this times the standard error, while a reward rises',
   find: (lines, { threshold: times, window }) => {
