@@ -77,9 +77,10 @@ export async function snapshotSource(world: World, model: Model, checkpoint?: Ch
 export function openSamplingSession(
   world: World,
   source: Source,
+  of: { session: string; number: number },
   { path, ephemeral = false }: { path?: string | undefined; ephemeral?: boolean } = {},
 ): SamplingSession {
-  const id = world.newId('sampling')
+  const id = world.newId('sampling', of)
   const session: SamplingSession = { id, path, source, known: new Map(), ephemeral }
   world.samplers.set(id, session)
   if (ephemeral) forgetOldest(world)

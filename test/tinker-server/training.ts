@@ -44,7 +44,7 @@ export function createModel(world: World, body: Body<'create_model'>): { model: 
       return new Refusal(429, `All ${around.slots} adapter slots are in use; unload a model`)
     return undefined
   }
-  const id = world.newId('model')
+  const id = world.newId('model', { session: body.session_id, number: body.model_seq_id ?? 0 })
   const future = world.futures.create('create_model', id)
   const model: Model = {
     id,

@@ -157,11 +157,13 @@ export class World {
     return model
   }
 
-  newId(what: 'session' | 'model' | 'sampling'): string {
+  /** Hosted names what belongs to a session by the session and its number, and the SDK counts on it. */
+  newId(what: 'session' | 'model' | 'sampling', of?: { session: string; number: number }): string {
     const { dialect } = this.around.profile
     if (dialect === 'skyrl') return `${what}_${randomBytes(4).toString('hex')}`
-    if (dialect === 'hosted' && what === 'model') return `${randomUUID()}:train:${this.models.size}`
-    return dialect === 'hosted' && what === 'sampling' ? `${randomUUID()}:sample:0` : randomUUID()
+    if (dialect === 'hosted' && of)
+      return `${of.session}:${what === 'model' ? 'train' : 'sample'}:${of.number}`
+    return randomUUID()
   }
 
   async unload(model: Model): Promise<void> {

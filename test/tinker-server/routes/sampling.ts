@@ -83,9 +83,10 @@ export function creatingSamplingSession(context: Context): Reply {
   const key = `sampling ${body.sampling_session_seq_id}`
   const fingerprint = fingerprintOf(body)
   const known = profile.dialect === 'hosted' ? session?.created.get(key) : undefined
+  const of = { session: body.session_id, number: body.sampling_session_seq_id }
   const id = madeBefore(known, fingerprint, 'sampling_session_seq_id')
     ? known.id
-    : openSamplingSession(world, sourceOf(world, body), { path: body.model_path ?? undefined }).id
+    : openSamplingSession(world, sourceOf(world, body), of, { path: body.model_path ?? undefined }).id
   session?.created.set(key, { fingerprint, id })
   return { status: profile.sessionStatus, body: { type: 'create_sampling_session', sampling_session_id: id } }
 }

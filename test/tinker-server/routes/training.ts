@@ -135,8 +135,9 @@ export function saving(context: Context, route: 'save_weights' | 'save_weights_f
     return async () => {
       if (checkpoint) await save(world, model, checkpoint, overwrite)
       if (!ephemeral) return { path: checkpoint!.path, type: route }
+      const of = { session: model.session, number: sessionSeq! }
       const source = await snapshotSource(world, model, checkpoint)
-      const session = openSamplingSession(world, source, { ephemeral: true })
+      const session = openSamplingSession(world, source, of, { ephemeral: true })
       return { path: null, sampling_session_id: session.id, type: route }
     }
   })
