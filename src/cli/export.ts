@@ -1,6 +1,18 @@
 /** sparring export: a role's weights at a checkpoint, as a folder that other tools load. */
 import { existsSync } from 'node:fs'
-import { checkTarget, type ExportForm, exportWeights, requireWeights } from '../engine/hf/export.js'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import {
+  checkForm,
+  checkTarget,
+  type Exported,
+  type ExportForm,
+  type ExportOptions,
+  exportWeights,
+} from '../engine/hf/export.js'
+import { asWriteError } from '../engine/hf/files.js'
+import { savedFile } from '../engine/tinker/saved.js'
+import { pulledModel } from '../hub/models.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { findInRun } from './model.js'
 
@@ -18,9 +30,10 @@ export async function exportRole(named: string, flags: ExportFlags, parts: Parts
   await checkTarget(to, force)
   const { run, round } = splitRound(named)
   const { folder } = await findInRun(run, role, parts, round)
-  await requireWeights(folder)
   const dtype = flags.dtype === 'bf16' ? 'BF16' : 'F32'
-  const exported = await exportWeights(folder, to, { form, dtype, force })
+  const exported = existsSync(join(folder, savedFile))
+    ? await exportFetched(folder, to, { form, dtype, force })
+    : await exportWeights(folder, to, { form, dtype, force })
   if (json) {
     const done = { event: 'done', checkpoint: folder, to, dtype: flags.dtype, ...exported }
     process.stdout.write(`${JSON.stringify(done)}\n`)
@@ -32,6 +45,26 @@ export async function exportRole(named: string, flags: ExportFlags, parts: Parts
     peft: `adapter of ${exported.base}`,
   }[exported.form]
   process.stdout.write(`${folder} -> ${to} (${what}, ${flags.dtype})\n`)
+}
+
+/** Weights that a server keeps: its adapter is fetched beside the export, and goes when that is made. */
+async function exportFetched(checkpoint: string, to: string, options: ExportOptions): Promise<Exported> {
+  checkForm(checkpoint, true, options.form ?? 'peft')
+  const { fetchAdapter } = await import('../engine/tinker/fetch.js')
+  const fetched = await mkdtemp(`${resolve(to)}.fetched-`).catch((error) => {
+    throw asWriteError(to, error)
+  })
+  try {
+    const say = (text: string) => process.stderr.write(`${text}\n`)
+    const names = await fetchAdapter(checkpoint, fetched, {
+      onWait: ({ what, seconds }) => say(`waiting ${Math.round(seconds)} s for ${what}`),
+      onWarning: say,
+    })
+    const known = names.find((name) => existsSync(name) || pulledModel(name) !== undefined)
+    return await exportWeights(fetched, to, { ...options, base: known ?? names[0] })
+  } finally {
+    await rm(fetched, { recursive: true, force: true })
+  }
 }
 
 /** RUN or RUN@N; a folder whose own name ends so is taken by that name. */

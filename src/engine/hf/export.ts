@@ -1,11 +1,11 @@
 /** Writes a policy's weights as a folder that other tools load: tensor by tensor, so that no engine is needed and no second copy. */
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { CheckpointError, ConfigError, DataError } from '../../core/errors.js'
+import { ConfigError, DataError } from '../../core/errors.js'
 import { hubName, modelOrigin } from '../../hub/models.js'
 import { readModelConfig } from './config.js'
-import { asWriteError, errorCode } from './files.js'
-import { baseFolder, isAdapter, loraPairs, openAdapter, readAdapterConfig, writeAdapter } from './lora.js'
+import { asWriteError, errorCode, type JsonObject, readJson, writeFileWhole } from './files.js'
+import { baseFolder, isAdapter, loraPairs, openAdapter, readAdapterConfig } from './lora.js'
 import { checkParameters, modelParameters } from './parameters.js'
 import { openSafetensors, type TensorFile, writeSafetensors } from './safetensors.js'
 import { copySettings, declareType } from './settings.js'
@@ -18,6 +18,8 @@ export interface ExportOptions {
   form?: ExportForm | undefined
   /** @default 'F32', in which weights are trained */
   dtype?: 'F32' | 'BF16' | undefined
+  /** Folder or name of an adapter's model. @default as the adapter says */
+  base?: string | undefined
   /** Take the place of a model or an adapter that the folder holds. */
   force?: boolean | undefined
 }
@@ -36,7 +38,7 @@ export interface Exported {
 export async function exportWeights(
   from: string,
   to: string,
-  { form, dtype = 'F32', force = false }: ExportOptions = {},
+  { form, dtype = 'F32', base: given, force = false }: ExportOptions = {},
 ): Promise<Exported> {
   const adapter = await isAdapter(from)
   const chosen = form ?? (adapter ? 'peft' : 'folder')
@@ -48,7 +50,7 @@ export async function exportWeights(
   try {
     await mkdir(aside, { recursive: true }).catch((error) => Promise.reject(asWriteError(to, error)))
     const exported = { folder: exportFolder, merged: exportMerged, peft: exportAdapter }[chosen]
-    const base = await exported(await realpath(from), aside, dtype)
+    const base = await exported(await realpath(from), aside, { dtype, base: given })
     await publish(aside, target)
     return { form: chosen, ...(base !== undefined && { base }) }
   } finally {
@@ -56,7 +58,13 @@ export async function exportWeights(
   }
 }
 
-function checkForm(from: string, adapter: boolean, form: ExportForm): void {
+interface Inner {
+  dtype: 'F32' | 'BF16'
+  base: string | undefined
+}
+
+/** Throws ConfigError where weights of that kind cannot be exported in that form. */
+export function checkForm(from: string, adapter: boolean, form: ExportForm): void {
   if (adapter === (form !== 'folder')) return
   const [what, forms] = adapter
     ? ['an adapter', 'peft, or merged to have it added to its model']
@@ -91,12 +99,12 @@ export async function checkTarget(named: string, force = false): Promise<void> {
   )
 }
 
-async function exportFolder(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<undefined> {
+async function exportFolder(from: string, to: string, { dtype }: Inner): Promise<undefined> {
   await writeModel(from, to, dtype, (_, values) => values)
 }
 
-async function exportMerged(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<string> {
-  const { spec, folder: base } = await findBase(from)
+async function exportMerged(from: string, to: string, { dtype, base: given }: Inner): Promise<string> {
+  const { spec, folder: base } = await findBase(from, given)
   const config = await readModelConfig(base)
   const { tensors } = await openAdapter(from, config)
   try {
@@ -113,28 +121,42 @@ async function exportMerged(from: string, to: string, dtype: 'F32' | 'BF16'): Pr
   return (await modelOrigin(base))?.model ?? base
 }
 
-/** The adapter's own tensors, whether its model is here or not: that of a service may be too large for this machine. */
-async function exportAdapter(from: string, to: string, dtype: 'F32' | 'BF16'): Promise<string> {
-  const { spec, ...named } = await readAdapterConfig(from)
+/** As it is, whether its model is here or not: that of a service may be too large for this machine. */
+async function exportAdapter(from: string, to: string, { dtype, base: given }: Inner): Promise<string> {
+  const config = (await readJson(join(from, 'adapter_config.json')))!
+  const named = given === undefined ? baseOf(config) : { baseModel: given }
   const folder = await realpath(baseFolder(from, named)).catch(() => undefined)
   const origin = folder === undefined ? undefined : await modelOrigin(folder)
-  const written = origin
-    ? { baseModel: origin.model, revision: origin.commit }
-    : { ...named, ...(folder !== undefined && { baseModel: folder }) }
+  const baseModel = origin?.model ?? folder ?? named.baseModel
+  const revision = origin?.commit ?? named.revision ?? null
   const file = await openSafetensors(from, 'adapter_model')
   try {
     const tensors = file
       .names()
       .map((name) => ({ name, shape: file.shape(name), data: () => file.read(name) }))
-    await writeAdapter(to, { spec, ...written }, tensors, dtype)
-    return written.baseModel
+    await writeSafetensors(to, tensors, {
+      base: 'adapter_model',
+      maxShardBytes: Number.POSITIVE_INFINITY,
+      dtype,
+    })
   } finally {
     await file.close()
   }
+  const written = { ...config, base_model_name_or_path: baseModel, revision }
+  await writeFileWhole(join(to, 'adapter_config.json'), `${JSON.stringify(written, null, 2)}\n`)
+  return baseModel
 }
 
-async function findBase(adapter: string) {
-  const { spec, ...named } = await readAdapterConfig(adapter)
+function baseOf({ base_model_name_or_path: name, revision }: JsonObject) {
+  return {
+    baseModel: typeof name === 'string' ? name : '',
+    ...(typeof revision === 'string' && { revision }),
+  }
+}
+
+async function findBase(adapter: string, given: string | undefined) {
+  const { spec, ...own } = await readAdapterConfig(adapter)
+  const named = given === undefined ? own : { baseModel: given }
   const folder = await realpath(baseFolder(adapter, named)).catch(() => undefined)
   if (folder !== undefined) return { spec, folder }
   throw new DataError(`The adapter ${adapter} stands on the model ${named.baseModel}, which is not there.`, {
@@ -205,13 +227,4 @@ async function publish(aside: string, target: string): Promise<void> {
   } catch (error) {
     throw asWriteError(target, error)
   }
-}
-
-/** Throws CheckpointError where a checkpoint's folder holds no weights, as where they lie with a service. */
-export async function requireWeights(folder: string): Promise<void> {
-  const held: string[] = await readdir(folder).catch(() => [])
-  if (held.some((name) => /^(adapter_)?model.*\.safetensors$/.test(name))) return
-  throw new CheckpointError(`${folder} holds no weights.`, {
-    hint: 'Name a checkpoint that is whole; weights that lie with a service must be fetched from it first.',
-  })
 }

@@ -62,13 +62,8 @@ export async function writeAdapter(
   folder: string,
   { spec, baseModel, revision }: AdapterConfig,
   tensors: Iterable<TensorToWrite>,
-  dtype: 'F32' | 'BF16' = 'F32',
 ): Promise<void> {
-  await writeSafetensors(folder, tensors, {
-    base: 'adapter_model',
-    maxShardBytes: Number.POSITIVE_INFINITY,
-    dtype,
-  })
+  await writeSafetensors(folder, tensors, { base: 'adapter_model', maxShardBytes: Number.POSITIVE_INFINITY })
   const config = {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
