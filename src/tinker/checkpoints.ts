@@ -130,6 +130,6 @@ async function fetchTo(line: Line, url: URL, file: string, what: string, signal:
 
 function unlisted({ transport, profile }: Line): UserError {
   return new UserError(
-    `${transport.base} does not give checkpoints out: ${profile.dialect} servers keep them.`,
+    `${transport.url} does not give checkpoints out: ${profile.dialect} servers keep them.`,
   )
 }

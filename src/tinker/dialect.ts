@@ -49,7 +49,7 @@ export async function findDialect(
     path: 'get_server_capabilities',
   })
   if (!listed)
-    throw new UserError(`${transport.base} is no server of the Tinker protocol: it lists no models.`, {
+    throw new UserError(`${transport.url} is no server of the Tinker protocol: it lists no models.`, {
       hint: 'Give the address without /api/v1, as in http://HOST:PORT.',
     })
   const { supported_models } = shaped(answers.get_server_capabilities, jsonOf(listed))
@@ -64,7 +64,7 @@ async function ask(
   exchange: Omit<Exchange, 'signal'>,
 ): Promise<Reply | undefined> {
   const persistence = new Persistence(what, hearing)
-  const wait = waits.begin(`${transport.base} to answer`)
+  const wait = waits.begin(`${transport.url} to answer`)
   try {
     for (;;) {
       try {

@@ -278,7 +278,7 @@ export class Lane {
       if (job.sends + (job.resumed ? 1 : 0) < 2) throw error
       if (request.applied) return { result: await request.applied() }
       throw new PromiseLost(
-        `${this.line.transport.base} carried out ${job.what()}, and its answer is lost.`,
+        `${this.line.transport.url} carried out ${job.what()}, and its answer is lost.`,
         'yes',
         { hint: 'Load the last saved weights into a new model, and do the step anew.', cause: error },
       )
@@ -336,7 +336,7 @@ export class Lane {
   #lost(job: Job, gone: Gone): PromiseLost {
     const harmless = job.kind === 'forward' || job.kind.startsWith('save')
     return new PromiseLost(
-      `${this.line.transport.base} lost ${job.what()}: ${messageOf(gone)}.`,
+      `${this.line.transport.url} lost ${job.what()}: ${messageOf(gone)}.`,
       harmless ? 'no' : 'unknown',
       { hint: 'Load the last saved weights into a new model, and go on from there.', cause: gone },
     )

@@ -288,14 +288,14 @@ export class Line {
 
   #operationFailed(what: string, error: string, user: boolean): Error {
     const said = this.transport.redact(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '')
-    const message = `${this.transport.base} failed at ${what}: ${said}.`
-    if (user) return new UserError(message, { hint: 'The server names what it does not take.' })
+    const message = `${this.transport.url} failed at ${what}: ${said}.`
+    if (user) return new UserError(message, { hint: 'Change what it names, or see what the server logs.' })
     return new ServerError(message, { hint: 'See what the server logs.' })
   }
 
   #unknown(what: string, cause: Passing): PromiseLost {
     return new PromiseLost(
-      `Whether ${this.transport.base} carried out ${what} is not known: ${cause.message}.`,
+      `Whether ${this.transport.url} carried out ${what} is not known: ${cause.message}.`,
       'unknown',
       { hint: 'Load the last saved weights into a new model: sent again, it might be applied twice.', cause },
     )

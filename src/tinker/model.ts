@@ -364,7 +364,7 @@ export class RemoteModel implements Model {
       const found = list.find((item) => item.type === type && item.id.split('/').at(-1) === name)
       if (found) return { path: found.path }
     }
-    throw new PromiseLost(`${line.transport.base} saved ${name}, but does not say where.`, 'yes', {
+    throw new PromiseLost(`${line.transport.url} saved ${name}, but does not say where.`, 'yes', {
       hint: 'Save again under another name.',
     })
   }

@@ -31,7 +31,7 @@ export function accept(reply: Reply, asked: Asked): void {
 
 /** The error of a refusal that another try will not mend. */
 export function refusal(status: number, said: string, { what, transport }: Asked): TinkerError {
-  const url = transport.base
+  const { url } = transport
   if (status === 401 || status === 403) {
     const message = transport.hasKey
       ? `${url} does not let the key of TINKER_API_KEY do this (HTTP ${status}, ${what}): ${said}.`

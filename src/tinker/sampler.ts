@@ -105,7 +105,7 @@ export class RemoteSampler implements Sampler {
         if (tries === mostTries - 1) throw lost(line, what, error)
       }
     }
-    throw new ServerError(`${line.transport.base} answers samples with ${reason}.`, {
+    throw new ServerError(`${line.transport.url} answers samples with ${reason}.`, {
       hint: 'See whether the weights have become numbers that are none, and load the last saved ones.',
     })
   }
@@ -203,7 +203,7 @@ function promptOf(logprobs: Float32Array | undefined, length: number): Float32Ar
 }
 
 function lost({ transport }: Line, what: string, gone: Gone): PromiseLost {
-  return new PromiseLost(`${transport.base} lost ${what}, again and again: ${gone.message}.`, 'no', {
+  return new PromiseLost(`${transport.url} lost ${what}, again and again: ${gone.message}.`, 'no', {
     hint: 'See whether the server runs steadily, and take a new snapshot.',
     cause: gone,
   })

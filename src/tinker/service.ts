@@ -43,11 +43,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Service> {
   const closing = link([options.signal])
   const waits = new WaitBoard(options.onWait)
   const patience: Patience = { ...defaultPatience, ...options.patience }
-  const transport = new TransportLayer(
-    `${url}/api/v1`,
-    process.env.TINKER_API_KEY || undefined,
-    patience.answerMs,
-  )
+  const transport = new TransportLayer(url, process.env.TINKER_API_KEY || undefined, patience.answerMs)
   const hearing: Hearing = { patience, url, warn: (sentence) => options.onWarning?.(sentence) }
   let journal: Journal | undefined
   try {

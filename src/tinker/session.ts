@@ -147,7 +147,7 @@ export class RemoteSession implements Session {
     } catch (error) {
       if (error instanceof UserError) {
         this.lost = new UserError(
-          `Session ${this.id} is over: ${this.line.transport.base} does not know it any more.`,
+          `Session ${this.id} is over: ${this.line.transport.url} does not know it any more.`,
           {
             hint: 'Open a new session, and load the last saved weights into new models.',
             cause: error,
@@ -157,7 +157,7 @@ export class RemoteSession implements Session {
         this.line.hearing.warn(this.lost.message)
       } else if (!this.line.signal.aborted && performance.now() - this.#heard >= silenceMs) {
         const seconds = Math.round((performance.now() - this.#heard) / 1000)
-        this.line.hearing.warn(`${this.line.transport.base} has not answered a heartbeat for ${seconds} s.`)
+        this.line.hearing.warn(`${this.line.transport.url} has not answered a heartbeat for ${seconds} s.`)
       }
     } finally {
       linked.release()
@@ -202,7 +202,7 @@ function bodyOf(session: string, number: number, spec: ModelSpec): RequestBody<'
 }
 
 function lost({ transport }: Line, what: string, gone: Gone): PromiseLost {
-  return new PromiseLost(`${transport.base} lost ${what}: ${gone.message}.`, 'unknown', {
+  return new PromiseLost(`${transport.url} lost ${what}: ${gone.message}.`, 'unknown', {
     hint: 'Create the model anew; one that was lost may keep its place on the server.',
     cause: gone,
   })

@@ -40,12 +40,17 @@ export class TransportLayer {
   /** Where the server gives short-lived tokens for keys. */
   #tokens: Tokens | undefined
 
+  readonly base: string
+
   constructor(
-    readonly base: string,
+    /** Without /api/v1. */
+    readonly url: string,
     private readonly key: string | undefined,
     /** Most milliseconds until an answer is here, where a request names none. */
     private readonly answerMs: number,
-  ) {}
+  ) {
+    this.base = `${url}/api/v1`
+  }
 
   get hasKey(): boolean {
     return this.key !== undefined
