@@ -138,5 +138,5 @@ describe('sparring ui', () => {
     expect(match.answers).toHaveLength(3)
     expect(match.birth!.proposal.text).toContain('<problem>')
     expect(match.answers[0]!.heat!.logprobs).toHaveLength(match.answers[0]!.tokens!)
-  })
+  }, 300_000)
 })

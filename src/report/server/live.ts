@@ -84,7 +84,9 @@ class RunWatch {
     const last = metrics.lastRound
     const alarms = run.journal.alarms.length
     const events: LiveEvent[] = []
-    const wentBack = last < this.#round || (this.#resets >= 0 && metrics.resets !== this.#resets)
+    const isCut = this.#resets >= 0 && metrics.resets !== this.#resets
+    // A run that has written nothing yet has not gone back behind what the client knows.
+    const wentBack = isCut || (metrics.rows > 0 && last < this.#round)
     if (wentBack) events.push({ kind: 'reset', run: this.#id, round: Math.max(0, last) })
     else if (last > this.#round) {
       const from = this.#round + 1
@@ -94,7 +96,7 @@ class RunWatch {
     if (this.#alarms >= 0 && alarms > this.#alarms) {
       events.push({ kind: 'alarms', run: this.#id, alarms: run.alarms().slice(this.#alarms) })
     }
-    this.#round = last
+    if (metrics.rows > 0 || isCut || Number.isNaN(this.#round)) this.#round = last
     this.#alarms = alarms
     this.#resets = metrics.resets
     return events
