@@ -106,15 +106,26 @@ describe.each(fixtures.map((fixture) => [fixture.sdk, fixture.requests] as const
   })
 
   it('forward_backward: the same bytes, once map fields are in one order', () => {
-    const [mine, wanted] = [ours, theirs].map((requests) => of(requests, 'forward_backward').map(canonical))
+    const [mine, wanted] = [ours, theirs].map((requests) => of(requests, 'forward_backward').map(messageOf))
     expect(mine).toHaveLength(4)
     // Log-probabilities alone take no weights from the caller: the client sends ones.
     const forward = wanted![3]!
-    expect(forward.message.forwardOnly).toBe(true)
-    expect(forward.message.data[0]!.inputs.weights!.data).toEqual(datum.weights)
-    forward.message.data[0]!.inputs.weights!.data = new Float32Array(7).fill(1)
-    for (const [i, { message }] of mine!.entries())
-      expect(encoded(message), `request ${i}`).toEqual(encoded(wanted![i]!.message))
+    expect(forward.forwardOnly).toBe(true)
+    expect(forward.data[0]!.inputs.weights!.data).toEqual(datum.weights)
+    forward.data[0]!.inputs.weights!.data = new Float32Array(7).fill(1)
+    for (const [i, message] of mine!.entries())
+      expect(encoded(message), `request ${i}`).toEqual(encoded(wanted![i]!))
+  })
+
+  it('forward_backward: what is read and written again is what the SDK wrote', () => {
+    for (const request of of(theirs, 'forward_backward')) {
+      const sdk = Buffer.from(request.protobuf!).toString('hex')
+      const bytes = encoded(messageOf(request), 'MODEL_ID-1')
+      expect(sdk.slice(0, bytes.length)).toBe(bytes)
+      // Later SDKs write the loss's settings a second time, as field 7, behind all others.
+      const further = Buffer.from(sdk.slice(bytes.length), 'hex')
+      if (further.length > 0) expect([messageOf(request).lossFn, further[0]! >> 3]).toEqual(['ppo', 7])
+    }
   })
 
   it('resuming: the protocol of 0.25 in three requests, which 0.38 makes one', () => {
@@ -128,8 +139,9 @@ describe.each(fixtures.map((fixture) => [fixture.sdk, fixture.requests] as const
 
   it('headers: kinds of body, key, idempotency and what a poll is for', () => {
     const named = ['content-type', 'x-api-key', 'x-idempotency-key', 'x-tinker-sampling-backpressure']
+    // The SDK gives every POST such a key; the client's polls, which change nothing, have none.
     for (const route of ['create_model', 'forward_backward', 'asample', 'retrieve_future'])
-      for (const name of named)
+      for (const name of named.filter((name) => route !== 'retrieve_future' || !name.includes('idempotency')))
         expect(of(ours, route)[0]!.headers[name] !== undefined, `${name} of ${route}`).toBe(
           of(theirs, route)[0]!.headers[name] !== undefined,
         )
@@ -173,20 +185,13 @@ function bodiesOf(requests: Request[], route: string): Record<string, unknown>[]
   })
 }
 
-function canonical({ protobuf }: Request) {
-  const message = decodeForwardBackwardRequest(protobuf!)
-  // The encoder of this client gives back the SDK's own bytes, order of map fields aside.
-  expect(sorted(encodeForwardBackwardRequest(message))).toEqual(sorted(protobuf!))
-  return { message: { ...message, modelId: 'MODEL' } }
-}
+const messageOf = ({ protobuf }: Request) => decodeForwardBackwardRequest(protobuf!)
 
-function encoded(message: ReturnType<typeof decodeForwardBackwardRequest>): string {
+function encoded(message: ReturnType<typeof messageOf>, modelId = 'MODEL'): string {
   const data = message.data.map(({ tokens, inputs }) => ({ tokens, inputs: inOrder(inputs) }))
-  const plain = { ...message, data, lossFnConfig: inOrder(message.lossFnConfig) }
+  const plain = { ...message, modelId, data, lossFnConfig: inOrder(message.lossFnConfig) }
   return Buffer.from(encodeForwardBackwardRequest(plain)).toString('hex')
 }
 
 const inOrder = <T>(map: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)))
-
-const sorted = (bytes: Uint8Array) => [...bytes].sort((a, b) => a - b)
