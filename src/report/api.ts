@@ -342,11 +342,13 @@ export interface RolloutRow extends RolloutRef {
 /** Everything about a rollout. */
 export interface Rollout extends RolloutRow {
   prompt: string
+  /** Characters of the whole prompt, where only 20,000 are given. */
+  promptCut: number | null
   /** The whole completion, or its beginning where `cut` is set. */
   text: string
   /** Characters of the whole completion, where only 20,000 are given: ask for the rollout alone. */
   cut: number | null
-  /** Every part of the reward and every verdict, by name. */
+  /** Every part of the reward and every verdict, by name; texts among them end after 20,000 characters where others may. */
   parts: Record<string, Part>
   /** One entry a token; null in records of old runs. */
   heat: Heat | null

@@ -94,6 +94,27 @@ describe('Library', () => {
     expect((await reader.rollout({ round: 1, role: 'proposer', line: 2 }))!.line).toBe(2)
   })
 
+  it('shows the beginning of what is long, and all of it where a rollout is asked for alone', async () => {
+    const folder = temporaryFolder()
+    BigRun.write(join(folder, 'run'), { rounds: 1 })
+    const file = join(folder, 'run', 'rollouts', 'round-000001', 'solver.jsonl')
+    const long = '<b>\u202e\u0000'.repeat(300_000)
+    const record = { ...JSON.parse(readFileSync(file, 'utf8').split('\n')[0]!), text: long, prompt: long }
+    record.parts.question = long
+    writeFileSync(file, `${JSON.stringify(record)}\n`)
+    const reader = (await (await Library.at(folder)).open('run'))!
+    const ref = { round: 1, role: 'solver', line: 0 }
+    const [answer] = (await reader.match(ref))!.answers
+    expect([answer!.text.length, answer!.cut, answer!.promptCut]).toEqual([20_000, long.length, long.length])
+    expect(JSON.stringify(answer).length).toBeLessThan(400_000)
+    const whole = (await reader.rollout(ref))!
+    expect([whole.text === long, whole.prompt === long, whole.cut]).toEqual([true, true, null])
+    expect((await reader.rollouts({ role: 'solver' })).rows[0]!.text).toBe(long.slice(0, 300))
+    expect((await reader.rollouts({ text: '<b>\u202e\u0000<B>' })).rows.map(({ role }) => role)).toEqual([
+      'solver',
+    ])
+  })
+
   it('survives a config that is damaged, or of another shape', async () => {
     const folder = temporaryFolder()
     for (const [name, text] of Object.entries({

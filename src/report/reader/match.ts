@@ -18,8 +18,9 @@ const MOST = 1000
 /** Most other rounds that a question is shown to be in. */
 const ELSEWHERE = 100
 
-/** Rounds in which the birth of a question is looked for, and seconds. */
+/** Rounds in which the birth of a question and its later draws are looked for, and seconds. */
 const LOOK_BACK = 2000
+const LOOK_AHEAD = 500
 const PATIENCE = 0.5
 
 export interface Run {
@@ -79,7 +80,7 @@ export async function matchOf(run: Run, at: RolloutRef): Promise<Match | undefin
     chains: chains(answers, judged),
     references: references(judged),
     updates: updatesOf(run, at.round, mentioned),
-    elsewhere: await elsewhere(store, asks, at.round, answerer),
+    elsewhere: await elsewhere(run, asks, at.round, answerer),
   }
 }
 
@@ -272,12 +273,15 @@ function updatesOf({ config, metrics, journal }: Run, round: number, of: readonl
 
 /** One rollout of each other round, as far as rollouts were read, in which the question was put to the answerer. */
 async function elsewhere(
-  store: RolloutStore,
+  { config, store }: Run,
   question: string | null,
   round: number,
   answerer: string,
 ): Promise<RolloutRef[]> {
   if (question === null) return []
+  // Where questions are kept, the rounds behind this one are those to look at first.
+  const isKept = config.game === 'r-zero' || config.settings?.schedule === 'offline'
+  if (isKept) await store.read(store.within(round, round + LOOK_AHEAD).reverse(), answerer, PATIENCE)
   const isIt = isAbout(question)
   const found: RolloutRef[] = []
   for (const file of store.files(store.within(), answerer)) {

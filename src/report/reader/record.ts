@@ -55,18 +55,25 @@ export function rowOf(record: RawRecord, ref: RolloutRef): RolloutRow {
   }
 }
 
-/** @param whole gives the completion and its heat to their ends. */
+/** @param whole gives texts to their ends. */
 export function rolloutOf(record: RawRecord, ref: RolloutRef, whole = false): Rollout {
+  const most = whole ? Number.POSITIVE_INFINITY : SHOWN
   const text = textOf(record.text) ?? ''
-  const isCut = !whole && text.length > SHOWN
   const prompt = textOf(record.prompt) ?? ''
+  const parts = { ...evalParts(record), ...partsOf(record) }
   return {
     ...rowOf(record, ref),
-    prompt: whole ? prompt : prompt.slice(0, SHOWN),
-    text: isCut ? text.slice(0, SHOWN) : text,
-    cut: isCut ? text.length : null,
-    parts: { ...evalParts(record), ...partsOf(record) },
-    heat: heatOf(record, isCut ? SHOWN : Number.POSITIVE_INFINITY),
+    prompt: prompt.slice(0, most),
+    promptCut: prompt.length > most ? prompt.length : null,
+    text: text.slice(0, most),
+    cut: text.length > most ? text.length : null,
+    parts: Object.fromEntries(
+      Object.entries(parts).map(([name, part]) => [
+        name,
+        typeof part === 'string' ? part.slice(0, most) : part,
+      ]),
+    ),
+    heat: heatOf(record, most),
   }
 }
 

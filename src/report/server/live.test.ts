@@ -80,6 +80,34 @@ describe('events', () => {
   })
 })
 
+describe('a stream', () => {
+  it('ends its looking when the browser goes, and never begins it for a request of headers', async () => {
+    const folder = temporaryFolder()
+    BigRun.write(join(folder, 'run'), { rounds: 1 })
+    const library = await Library.at(folder)
+    let looks = 0
+    const list = library.list.bind(library)
+    library.list = () => {
+      looks++
+      return list()
+    }
+    const ending = new AbortController()
+    onTestFinished(() => ending.abort())
+    const app = createApp({ library, page: new Map(), host: '127.0.0.1', signal: ending.signal })
+    const ask = (method: string) => app.request(address.events(), { method, headers: { host: 'localhost' } })
+    await ask('HEAD')
+    expect(looks).toBe(0)
+    const reader = (await ask('GET')).body!.getReader()
+    await reader.read()
+    await expect.poll(() => looks, { timeout: 10_000 }).toBeGreaterThan(1)
+    await reader.cancel()
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    const then = looks
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    expect(looks).toBe(then)
+  })
+})
+
 describe('a run that another process writes', () => {
   it('never shows half a record', async () => {
     const folder = temporaryFolder()

@@ -13,6 +13,7 @@ const QUIET = 15
 
 /** Of all runs, and of the one that `run` names: its rounds behind `since`, or behind the last one of now. */
 export function live(c: Context, library: Library, signal: AbortSignal): Response {
+  if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
   const query = new Query(c.req.url)
   const watched = query.text('run')
   // A browser that takes up the connection again says what it heard last.
