@@ -18,9 +18,7 @@ export function link(
   for (const signal of signals) {
     if (!signal) continue
     if (signal.aborted) controller.abort(signal.reason)
-    const end = () => controller.abort(signal.reason)
-    signal.addEventListener('abort', end, { once: true })
-    releases.push(() => signal.removeEventListener('abort', end))
+    releases.push(onAbort(signal, () => controller.abort(signal.reason)))
   }
   if (deadline) {
     const timer = setTimeout(() => controller.abort(deadline.late()), deadline.ms)
@@ -35,18 +33,42 @@ export function link(
   }
 }
 
+/** What hears of each signal: one listener for all, since Node warns of more than ten. */
+const hearers = new WeakMap<AbortSignal, { all: Set<() => void>; listener: () => void }>()
+
+/** Calls back when the signal ends; the function it gives calls that off. */
+export function onAbort(signal: AbortSignal, hear: () => void): () => void {
+  let heard = hearers.get(signal)
+  if (!heard) {
+    const all = new Set<() => void>()
+    const listener = () => {
+      hearers.delete(signal)
+      for (const each of [...all]) each()
+    }
+    heard = { all, listener }
+    hearers.set(signal, heard)
+    signal.addEventListener('abort', listener, { once: true })
+  }
+  const { all, listener } = heard
+  all.add(hear)
+  return () => {
+    if (!all.delete(hear) || all.size > 0) return
+    signal.removeEventListener('abort', listener)
+    if (hearers.get(signal)?.listener === listener) hearers.delete(signal)
+  }
+}
+
 /** The promise's value, or the signal's reason where that comes first. */
 export async function unlessAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
-  let end = () => {}
+  let release = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    end = () => reject(signal.reason)
-    signal.addEventListener('abort', end, { once: true })
+    release = onAbort(signal, () => reject(signal.reason))
   })
   try {
     return await Promise.race([promise, aborted])
   } finally {
-    signal.removeEventListener('abort', end)
+    release()
   }
 }
 

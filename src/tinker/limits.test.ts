@@ -1,4 +1,5 @@
 /** Bounds of what is in flight, sizes of requests and answers, encodings, tokens, sessions and archives. */
+import { getEventListeners } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -71,7 +72,7 @@ describe('samples', () => {
     const server = await serve({ dialect: 'hosted', sampleLimit: 20, scripted: { sampleMs: 2 } })
     const model = await (await (await connected(server)).createSession()).createModel(spec)
     const sampler = await model.snapshot()
-    const count = 200
+    const count = 100
     const samples = await Promise.all(
       Array.from({ length: count }, (_, seed) => sampler.sample(prompt, { ...sampling, seed })),
     )
@@ -133,6 +134,31 @@ describe('samples', () => {
     }
     await Promise.all([sample, model.forwardBackward([datum()], loss), model.optimStep(adam)])
     expect(order).toEqual(['sample', 'step'])
+  })
+})
+
+describe('a service', () => {
+  it('leaves no listeners and no warnings behind, whatever is in flight', async () => {
+    const server = await serve({ dialect: 'hosted', scripted: { sampleMs: 5 } })
+    const service = await connected(server)
+    const warnings: Error[] = []
+    const hear = (warning: Error) => warnings.push(warning)
+    process.on('warning', hear)
+    const { signal } = new AbortController()
+    const model = await (await service.createSession({ signal })).createModel(spec, { signal })
+    const sampler = await model.snapshot({ signal })
+    await Promise.all(
+      Array.from({ length: 100 }, (_, seed) => sampler.sample(prompt, { ...sampling, seed, signal })),
+    )
+    for (let round = 0; round < 20; round++)
+      await Promise.all([
+        model.forwardBackward([datum()], loss, { signal }),
+        model.optimStep(adam, { signal }),
+      ])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', hear)
+    expect(warnings).toEqual([])
   })
 })
 

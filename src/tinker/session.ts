@@ -1,5 +1,5 @@
 /** A session: its models and samplers, kept alive by heartbeats. */
-import { link } from './abort.js'
+import { link, onAbort } from './abort.js'
 import type { Call, CallOptions, Model, ModelSpec, Sampler, Session, TrainOptions } from './client.js'
 import { PromiseLost, type TinkerError, UserError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
@@ -16,7 +16,8 @@ const samplersPerProcess = 1_000_000
 
 export class RemoteSession implements Session {
   lost: TinkerError | undefined
-  #timer: NodeJS.Timeout | undefined
+  readonly #timer: NodeJS.Timeout
+  readonly #release: () => void
   #heard = performance.now()
   #beating = false
   #nextModel: number
@@ -31,7 +32,7 @@ export class RemoteSession implements Session {
     this.#nextModel = taken.models
     this.#nextSampler = taken.resumes * samplersPerProcess
     this.#timer = setInterval(() => this.#beat(), line.hearing.patience.heartbeatMs).unref()
-    line.signal.addEventListener('abort', this.#stop, { once: true })
+    this.#release = onAbort(line.signal, () => this.close())
   }
 
   createModel(spec: ModelSpec, options: TrainOptions = {}): Call<Model> {
@@ -131,11 +132,9 @@ export class RemoteSession implements Session {
   }
 
   close(): void {
-    this.line.signal.removeEventListener('abort', this.#stop)
-    this.#stop()
+    this.#release()
+    clearInterval(this.#timer)
   }
-
-  readonly #stop = () => clearInterval(this.#timer)
 
   async #beat(): Promise<void> {
     if (this.#beating || this.lost) return
