@@ -4,7 +4,7 @@
  */
 import type { FileHandle } from 'node:fs/promises'
 import { numberOf } from './journal.js'
-import { eachLine, parseObject } from './lines.js'
+import { eachLine, parseWithoutTokens } from './lines.js'
 import { outcomeOf, partsOf, questionOf, type RawRecord, rateOf, rewardOf, textOf } from './record.js'
 
 const STRIDE = 13
@@ -78,7 +78,7 @@ export class Block {
     let [rows, line, damaged] = [0, 0, 0]
     const solved = new PassRates()
     await eachLine(file, 0, ({ bytes, start, length }) => {
-      const record = parseObject(bytes)
+      const record = parseWithoutTokens(bytes)
       if (record === undefined) {
         damaged++
         line++

@@ -63,3 +63,22 @@ export function parseObject(bytes: Buffer | string | undefined): Record<string, 
     return undefined
   }
 }
+
+const LENGTHS = Buffer.from(',"token_lengths":[')
+const LOGPROBS = Buffer.from('],"token_logprobs":[')
+const CLOSE = 0x5d
+
+/**
+ * As `parseObject`, without the numbers of each token: they are most of a rollout's line, and an index has no use for them. A
+ * text cannot be taken for them, since quotes in a text have backslashes before them.
+ */
+export function parseWithoutTokens(bytes: Buffer | undefined): Record<string, unknown> | undefined {
+  const start = bytes?.indexOf(LENGTHS) ?? -1
+  if (bytes === undefined || start < 0) return parseObject(bytes)
+  const between = bytes.indexOf(CLOSE, start)
+  const next = between + LOGPROBS.length
+  if (between < 0 || !bytes.subarray(between, next).equals(LOGPROBS)) return parseObject(bytes)
+  const end = bytes.indexOf(CLOSE, next)
+  if (end < 0) return undefined
+  return parseObject(bytes.toString('utf8', 0, start) + bytes.toString('utf8', end + 1))
+}
