@@ -59,7 +59,10 @@ PY
 
 servers=()
 cd "$work"
-for i in "${!models[@]}"; do serve $((i + 1)) "$(cd "$root" && cd "${models[$i]}" && pwd)"; done
+for i in "${!models[@]}"; do
+  folder=$(cd "$root" && cd "${models[$i]}" 2>/dev/null && pwd) || unable "there is no folder ${models[$i]}"
+  serve $((i + 1)) "$folder"
+done
 for i in "${!models[@]}"; do
   url=TINKER_BASE_URL_$((i + 1)) model=TINKER_BASE_MODEL_$((i + 1))
   say "waiting until ${!url} has made its first model"

@@ -29,7 +29,7 @@ export TINKER_API_KEY=tml-test
 {
   printf 'checkpoint_dir: %s/checkpoints\nauthorized_users: {%s: tester}\nsupported_models:\n' "$work" "$TINKER_API_KEY"
   for i in "${!models[@]}"; do
-    folder=$(cd "$root" && cd "${models[$i]}" && pwd) || unable "there is no folder ${models[$i]}"
+    folder=$(cd "$root" && cd "${models[$i]}" 2>/dev/null && pwd) || unable "there is no folder ${models[$i]}"
     printf '  - {model_name: model-%d, model_path: %s, max_model_len: 1024, max_lora_rank: 32, max_loras: 8}\n' $((i + 1)) "$folder"
     export "TINKER_BASE_MODEL_$((i + 1))=model-$((i + 1))"
   done
