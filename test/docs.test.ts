@@ -89,6 +89,7 @@ describe('docs/metrics.md', () => {
       'verdicts/yes_generated_frac': 0,
       'verdicts/parsed_frac': 0,
       'solver/policy/entropy': step < 5 ? 1 : 0,
+      'solver/policy/entropy_estimate': 1,
       'solver/len/truncated_frac': 1,
       'solver/group/zero_std_frac': 1,
       'solver/policy/kl_sampler_trainer_v2': 1,

@@ -89,30 +89,37 @@ function rolesOf(lines: readonly MetricsLine[], suffix: string, window: number):
 }
 
 /**
- * Rounds of one kind: what a role is asked differs between the phases of a game, and with it the entropy of a role that has
- * not changed. A phase shows by `turn/solver` (PasoDoble offline), by questions being written (R-Zero) and by evidence being
+ * Values of a metric by phase: what a role is asked differs between the phases of a game, and with it the entropy of a role that
+ * has not changed. A phase shows by `turn/solver` (PasoDoble offline), by questions being written (R-Zero) and by evidence being
  * judged (solver-critic).
  */
-function phaseOf(line: MetricsLine): string {
-  return [line['turn/solver'], 'questions/valid_frac' in line, 'critic/evidence_yes_frac' in line].join()
+function phasesOf(lines: readonly MetricsLine[], metric: string): number[][] {
+  const phases = new Map<string, number[]>()
+  for (const line of lines) {
+    const value = line[metric]
+    if (typeof value !== 'number') continue
+    const phase = `${line['turn/solver']} ${'questions/valid_frac' in line} ${'critic/evidence_yes_frac' in line}`
+    const values = phases.get(phase) ?? []
+    values.push(value)
+    phases.set(phase, values)
+  }
+  return [...phases.values()]
 }
 
-/** mean of ROLE/policy/entropy over the last rounds of a phase < threshold x its mean over the first rounds of that phase */
+/**
+ * mean of ROLE/policy/entropy over the last rounds of a phase < threshold x its mean over the first rounds of that phase. Of
+ * engines that know no entropies, the estimate from log-probabilities.
+ */
 const entropyCollapse: Rule = {
   threshold: 0.2,
   window: 5,
   windowed: true,
   about: 'mean of ROLE/policy/entropy < this x its mean over the first rounds, by phase of the game',
   find: (lines, { threshold: share, window }) =>
-    rolesOf(lines, 'policy/entropy', window).flatMap((role) => {
-      const metric = `${role}/policy/entropy`
-      const told = lines.filter((line) => typeof line[metric] === 'number')
-      const phases = [...new Set(told.map(phaseOf))]
-      const collapsed = phases.flatMap((phase) => {
-        const values = valuesOf(
-          told.filter((line) => phaseOf(line) === phase),
-          metric,
-        )
+    rolesOf(lines, 'policy/entropy_estimate', window).flatMap((role) => {
+      const exact = rolesOf(lines, 'policy/entropy', window).includes(role)
+      const metric = `${role}/policy/${exact ? 'entropy' : 'entropy_estimate'}`
+      const collapsed = phasesOf(lines, metric).flatMap((values) => {
         if (values.length < 2 * window) return []
         const value = mean(values.slice(-window))
         const threshold = share * mean(values.slice(0, window))

@@ -64,9 +64,14 @@ describe('alarms', () => {
   })
 
   it('tell which role has lost its entropy or is cut off', () => {
-    expect(names(rounds('solver/policy/entropy', [...repeat(1, 5), ...repeat(0.19, 5)]))).toEqual([
+    const entropies = [...repeat(1, 5), ...repeat(0.19, 5)]
+    const estimates = { 'solver/policy/entropy_estimate': entropies }
+    expect(names(table(estimates))).toEqual(['solver_entropy_collapse'])
+    expect(names(table({ ...estimates, 'solver/policy/entropy': entropies }))).toEqual([
       'solver_entropy_collapse',
     ])
+    // Where entropies are known, estimates are not asked.
+    expect(names(table({ ...estimates, 'solver/policy/entropy': repeat(1, 10) }))).toEqual([])
     expect(names(rounds('proposer/len/truncated_frac', repeat(0.4, 5)))).toEqual(['proposer_truncation_high'])
     expect(names(rounds('discriminator/len/truncated_frac', repeat(0.4, 5)))).toEqual([])
   })
@@ -74,10 +79,13 @@ describe('alarms', () => {
   it('compare the entropy of a phase with that of the same phase', () => {
     // Phases of five draws; answers to questions from the buffer are always far surer than those to new ones.
     const phase = Array.from({ length: 40 }, (_, i) => Math.floor(i / 5) % 2)
-    const steady = table({ 'turn/solver': phase, 'solver/policy/entropy': phase.map((p) => (p ? 0.1 : 1)) })
+    const steady = table({
+      'turn/solver': phase,
+      'solver/policy/entropy_estimate': phase.map((p) => (p ? 0.1 : 1)),
+    })
     for (let n = 1; n <= steady.length; n++) expect(names(steady.slice(0, n))).toEqual([])
     const falling = phase.map((p, i) => (p ? (i < 20 ? 0.1 : 0.015) : 1))
-    const collapsed = table({ 'turn/solver': phase, 'solver/policy/entropy': falling })
+    const collapsed = table({ 'turn/solver': phase, 'solver/policy/entropy_estimate': falling })
     expect(names(collapsed.slice(0, 30))).toEqual(['solver_entropy_collapse'])
     // It goes on to hold in the phase between.
     expect(newAlarms(collapsed.slice(0, 33))).toEqual([])
@@ -204,6 +212,7 @@ describe('a history with a rollback', () => {
     expect(lineage(history).map(({ step }) => step)).toEqual([0, 1, 3])
     expect(lineage(history.slice(0, 3)).map(({ step }) => step)).toEqual([0, 1])
     expect(names(history)).toEqual([])
+    expect(names(history.slice(0, 3))).toContain('heldout_below_best')
     expect(bestAnchor(lineage(history))?.step).toBe(1)
     expect(rateScale(history.slice(0, 2))).toBe(1)
     expect(rateScale(history)).toBe(0.5)

@@ -13,19 +13,18 @@ export interface Alarm extends Omit<Finding, 'role'> {
   action: Action
 }
 
-/** Alarms whose condition holds after the last line. */
+/** Alarms whose condition holds in the round of the last line; what a rollback after it did is for the next to see. */
 export function activeAlarms(
   history: readonly MetricsLine[],
   settings: AlarmSettings = usualAlarms,
 ): Alarm[] {
-  return holding(lineage(history), settings)
+  return holding([...lineage(history.slice(0, -1)), ...history.slice(-1)], settings)
 }
 
-/** Those whose condition did not hold after the line before: an alarm is raised when its condition begins to hold. */
+/** Those whose condition did not hold before that round: an alarm is raised when its condition begins to hold. */
 export function newAlarms(history: readonly MetricsLine[], settings: AlarmSettings = usualAlarms): Alarm[] {
-  const lines = lineage(history)
-  const before = new Set(holding(lines.slice(0, -1), settings).map(({ name }) => name))
-  return holding(lines, settings).filter(({ name }) => !before.has(name))
+  const before = new Set(holding(lineage(history.slice(0, -1)), settings).map(({ name }) => name))
+  return activeAlarms(history, settings).filter(({ name }) => !before.has(name))
 }
 
 /** The alarm whose action is the severest of those that are more than words, or undefined. */
