@@ -6,6 +6,7 @@ import { CheckpointError, ConfigError } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import type { Policy } from '../engine/engine.js'
 import type { Prompt } from '../eval/evaluate.js'
+import { hubName } from '../hub/models.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { playerOf } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
@@ -63,7 +64,7 @@ function fromFolder({ model, role }: ModelFlags): FoundModel {
     })
   }
   return {
-    folder: resolveModel('.', model),
+    folder: existsSync(model) || hubName(model) === undefined ? model : resolveModel('.', model),
     prompt: (problem) => ({ messages: [{ role: 'user', content: problem }] }),
   }
 }

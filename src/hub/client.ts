@@ -40,14 +40,13 @@ export async function openHub(
   { env = process.env, signal }: HubOptions,
   instead: string,
 ): Promise<Hub> {
-  const { datasetInfo, fileDownloadInfo, HubApiError, listFiles, modelInfo, pathsInfo } = await import(
-    '@huggingface/hub'
-  )
+  const { datasetInfo, fileDownloadInfo, HUB_URL, HubApiError, listFiles, modelInfo, pathsInfo } =
+    await import('@huggingface/hub')
   const repo = { type: kind, name }
   const refusal: Refusal = {}
   const token = env.HF_TOKEN
   const via = {
-    ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
+    hubUrl: env.HF_ENDPOINT ? env.HF_ENDPOINT.replace(/\/+$/, '') : HUB_URL,
     ...(token && { accessToken: token }),
     fetch: await patientFetch(env, signal, refusal),
   }
@@ -80,8 +79,10 @@ export async function openHub(
       asking(async () => {
         const found = await fileDownloadInfo({ repo, path, revision: commit, ...via })
         if (!found) throw new DataError(`${name} has no file ${path} at commit ${commit.slice(0, 7)}.`)
+        // Content may lie with another host, whose address is signed: the token is not for it.
+        const own = new URL(found.url).origin === new URL(via.hubUrl).origin
         const response = await via.fetch(found.url, {
-          headers: { Range: `bytes=${from}-`, ...(token && { Authorization: `Bearer ${token}` }) },
+          headers: { Range: `bytes=${from}-`, ...(token && own && { Authorization: `Bearer ${token}` }) },
           signal: ending,
         })
         if (response.ok) return response
@@ -106,7 +107,7 @@ interface Refusal {
   code?: string | undefined
 }
 
-/** Servers under load refuse now and then: asked twice more, a second and two seconds later. */
+/** Servers under load refuse or hang up now and then: asked twice more, a second and two seconds later. */
 async function patientFetch(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal | undefined,
@@ -116,13 +117,25 @@ async function patientFetch(
   return async (input, init) => {
     const signals = [signal, init?.signal].filter((each) => each instanceof AbortSignal)
     for (let wait = 1; ; wait *= 2) {
-      const response = await ask(input, { ...init, signal: AbortSignal.any(signals) })
-      if (!response.ok) refusal.code = response.headers.get('x-error-code') ?? undefined
-      if (wait > 2 || (response.status !== 429 && response.status < 500)) return response
-      await response.body?.cancel()
+      const response = await ask(input, { ...init, signal: AbortSignal.any(signals) }).catch((error) => {
+        if (wait > 2 || !isHungUp(error)) throw error
+      })
+      if (response) {
+        if (!response.ok) refusal.code = response.headers.get('x-error-code') ?? undefined
+        if (wait > 2 || (response.status !== 429 && response.status < 500)) return response
+        await response.body?.cancel()
+      }
       await new Promise((resolve) => setTimeout(resolve, wait * 1000))
     }
   }
+}
+
+/** A connection that was kept open may have been closed over there by the time it is used. */
+function isHungUp(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return (
+    cause instanceof Error && 'code' in cause && /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(`${cause.code}`)
+  )
 }
 
 /** Node's own fetch knows no proxies. */

@@ -210,6 +210,17 @@ describe('pullModel', () => {
     expect((await errorOf(pull())).message).toBe('some/model has no config.json.')
   })
 
+  it('shows the token to the Hub, and to no other host that files lie with', async () => {
+    const { hub, env, pull, repo } = await setUp({ token: 'hf_right' })
+    const other = await hubServer({ 'some/model': repo })
+    repo.store = other.url
+    const { fetched, bytes } = await pull({ env: { ...env, HF_TOKEN: 'hf_right' } })
+    expect(fetched).toBe(bytes)
+    expect(other.asked.length).toBeGreaterThan(0)
+    expect(other.tokens).toEqual([])
+    expect(hub.tokens).toEqual(hub.asked.map(() => 'Bearer hf_right'))
+  })
+
   it.each(['model', '../x', 'a/b/c', 'a b/c', 'some/model@main'])('refuses the name %s', async (name) => {
     const { pull } = await setUp()
     expect(await errorOf(pull({}, name))).toBeInstanceOf(ConfigError)

@@ -25,6 +25,8 @@ export interface HubRepo {
   breaks?: number[]
   /** Bytes that a file is said to have, by path. */
   claims?: Record<string, number>
+  /** Host that large files lie with. @default this one */
+  store?: string
   /** The answer to a request for the rest of a file is the whole of it. */
   wholeOnly?: boolean
 }
@@ -33,6 +35,8 @@ export interface HubServer {
   url: string
   /** Requests so far, as `METHOD /path`. */
   asked: string[]
+  /** Those of them that brought a token. */
+  tokens: string[]
   repos: Record<string, HubRepo>
   /** Statuses that the next requests are answered with instead. */
   failures: number[]
@@ -42,6 +46,7 @@ export interface HubServer {
 export async function hubServer(repos: Record<string, HubRepo>): Promise<HubServer> {
   const server = createServer((request, response) => {
     hub.asked.push(`${request.method} ${request.url}`)
+    if (request.headers.authorization) hub.tokens.push(request.headers.authorization)
     const failure = hub.failures.shift()
     if (failure === undefined) void answer(hub, request, response)
     else reply(response, failure, 'not now')
@@ -49,6 +54,7 @@ export async function hubServer(repos: Record<string, HubRepo>): Promise<HubServ
   const hub: HubServer = {
     url: '',
     asked: [],
+    tokens: [],
     repos,
     failures: [],
     async close() {
@@ -115,7 +121,7 @@ async function answer({ repos }: HubServer, request: IncomingMessage, response: 
   if (!isLarge(path)) return send(request, response, repo, file)
   const { oid, size } = describe(repo, path).lfs!
   response.writeHead(302, {
-    Location: `/store/${name}/${revision}/${file}`,
+    Location: `${repo.store ?? ''}/store/${name}/${revision}/${file}`,
     'X-Linked-Size': size,
     'X-Linked-ETag': `"${oid}"`,
   })
