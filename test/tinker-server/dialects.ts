@@ -18,8 +18,10 @@ export interface LossRule {
   reduction: 'token' | 'sequence'
   /** What weights do beside a policy loss. Where they multiply, absent ones are 1, the prompt included. */
   policyWeights: 'refused' | 'ignored' | 'multiply'
-  /** Keys of `loss_fn_config` by loss; a key that is not named here is refused. */
+  /** Keys of `loss_fn_config` by loss. */
   config: Record<string, string[]>
+  /** A key that is not among them is refused; else it is passed over. */
+  strictConfig: boolean
   /** Unknown tensors of a datum, such as a mask, are refused. */
   strictInputs: boolean
   /** All datums of a batch must carry the same tensors. */
@@ -134,6 +136,7 @@ const hosted: Profile = {
     reduction: 'token',
     policyWeights: 'refused',
     config: { ppo: policyClips, cispo: policyClips, dro: ['beta'] },
+    strictConfig: true,
     strictInputs: true,
     sameKeys: false,
     ratioClamp: Number.POSITIVE_INFINITY,
@@ -243,7 +246,7 @@ const openrl: Profile = {
   holdMs: 60_000,
   expired: 'try_again',
   failure: 'openrl',
-  unknownFuture: 404,
+  unknownFuture: 400,
   json: true,
   zstd: 'no',
   sampler: 'live',
@@ -276,6 +279,7 @@ const openrl: Profile = {
     names: { cross_entropy: undefined, importance_sampling: undefined, ppo: { low: 0.8, high: 1.2 } },
     policyWeights: 'multiply',
     config: { ppo: ['clip_range'] },
+    strictConfig: false,
     strictInputs: false,
     ratioClamp: 20,
   },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Dialect, profiles } from './dialects.js'
-import { type Batch, checkData, datumLoss } from './losses.js'
+import { type Batch, checkData, checkLoss, datumLoss } from './losses.js'
 import { datum, policyDatum } from './support.js'
 
 const at = (
@@ -87,6 +87,13 @@ describe('losses', () => {
     const one = policyDatum({ logprobs: [0, -1 - Math.log(ratio), 0], advantages: [0, -1, 0] })
     expect(at(dialect, lossFn, one, logprobs).slopes[1]).toBeCloseTo(slope, 5)
   })
+})
+
+it('Open-RL passes over clip bounds of the others', () => {
+  const batch = { data: [], lossFn: 'ppo', config: { clip_low_threshold: 0.1 } }
+  expect(() => checkLoss(profiles.openrl.losses, batch)).not.toThrow()
+  const one = policyDatum({ logprobs: [0, -1 - Math.log(0.5), 0], advantages: [0, -1, 0] })
+  expect(at('openrl', 'ppo', one, [0, -1, 0], batch.config).slopes[1]).toBe(0)
 })
 
 describe('checks of the data', () => {

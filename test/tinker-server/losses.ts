@@ -32,7 +32,7 @@ export function checkLoss(rule: LossRule, { lossFn, config }: Batch): void {
       `Unknown loss_fn '${lossFn}'. Input should be ${Object.keys(rule.names).join(', ')}`,
     )
   const allowed = rule.config[lossFn] ?? []
-  const wrong = Object.keys(config).filter((key) => !allowed.includes(key))
+  const wrong = Object.keys(config).filter((key) => rule.strictConfig && !allowed.includes(key))
   if (wrong.length > 0)
     throw new Refusal(
       422,

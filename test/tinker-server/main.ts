@@ -43,6 +43,8 @@ const server = await startTinkerServer({
   keys: values.key,
   threads: Number(values.threads),
   latencyMs: Number(values.latency),
+  // The official SDK does not start without a client configuration, which older servers of Open-RL lack.
+  flags: {},
   ...(values.scripted !== undefined && { scripted: JSON.parse(values.scripted) }),
   ...(values.hold !== undefined && { holdMs: Number(values.hold) }),
 })

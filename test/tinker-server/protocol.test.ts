@@ -142,11 +142,21 @@ describe('capabilities', () => {
     ['hosted', { model_name: 'tiny', max_context_length: 1 << 20, trainable: true, sampleable: true }],
     ['skyrl', { model_name: 'tiny' }],
     ['tuft', { model_name: 'tiny', max_context_length: 1 << 20, capabilities: ['training', 'sampling'] }],
-    ['openrl', { model_name: 'tiny' }],
   ] as const)('of %s', async (dialect, model) => {
     const { client } = await serve({ dialect })
     const { body } = await client.get('get_server_capabilities')
     expect(body).toEqual({ supported_models: [model] })
+  })
+
+  it('of Open-RL', async () => {
+    const { client } = await serve({ dialect: 'openrl' })
+    const { body } = await client.get('get_server_capabilities')
+    expect(body).toEqual({
+      supported_models: [{ model_name: 'tiny' }],
+      default_model: 'tiny',
+      single_process: true,
+    })
+    expect((await client.post('session_heartbeat', { session_id: 'any' })).status).toBe(200)
   })
 
   it('flags say what a client may do', async () => {
@@ -155,6 +165,9 @@ describe('capabilities', () => {
       return (await client.post('client/config', { sdk_version: '0.25.0' })).body
     }
     expect(await config('skyrl')).toEqual({ pjwt_auth_enabled: false })
+    expect(await config('openrl')).toEqual({ detail: 'Not Found' })
+    const { client } = await serve({ dialect: 'openrl', flags: {} })
+    expect((await client.post('client/config', { sdk_version: '0.25.0' })).status).toBe(200)
     expect(await config('tuft')).toEqual({ pjwt_auth_enabled: false, parallel_fwdbwd_chunks: false })
     expect(await config('hosted')).toMatchObject({ fwdbwd_max_chunk_len: 1024, parallel_fwdbwd_chunks: true })
   })
@@ -327,7 +340,7 @@ describe('futures', () => {
     ['hosted', 410],
     ['skyrl', 404],
     ['tuft', 404],
-    ['openrl', 404],
+    ['openrl', 400],
   ] as const)('%s says %i to a promise that it does not know', async (dialect, status) => {
     const { client } = await serve({ dialect })
     expect((await client.post('retrieve_future', { request_id: '99999' })).status).toBe(status)

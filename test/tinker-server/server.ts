@@ -49,7 +49,7 @@ export interface TinkerServerOptions {
   maxRank?: number
   /** @default SkyRL 300,000, others without end */
   sessionTimeoutMs?: number
-  /** Flags of `/client/config` beside the dialect's. */
+  /** Flags of `/client/config` beside the dialect's; Open-RL has that route only where they are given. */
   flags?: Record<string, unknown>
   /** Bytes above which a result is announced by its size. @default 1 MiB */
   bigBytes?: number
@@ -324,6 +324,11 @@ export class TinkerServer {
     return nowhere
   }
 
+  #lacks(route: string): boolean {
+    if (route === 'client/config' && this.options.flags) return false
+    return this.profile.missing.has(route)
+  }
+
   async #handle(
     request: IncomingMessage,
     { name, rest, params, query }: Found,
@@ -333,7 +338,7 @@ export class TinkerServer {
   ): Promise<Reply> {
     const handler = rest?.handle ?? routes[name]
     try {
-      if (!handler || this.profile.missing.has(name)) throw new Refusal(404, 'Not Found')
+      if (!handler || this.#lacks(name)) throw new Refusal(404, 'Not Found')
       authorise(this.profile, this.#settings, name, request)
       const context: Context = {
         world: this.#world,
@@ -356,7 +361,7 @@ export class TinkerServer {
 }
 
 function flagsOf(dialect: Dialect): Record<string, unknown> {
-  if (dialect === 'skyrl') return {}
+  if (dialect === 'skyrl' || dialect === 'openrl') return {}
   if (dialect === 'tuft') return { parallel_fwdbwd_chunks: false }
   return {
     sample_dispatch_bytes_semaphore_size: 10 * 2 ** 20,

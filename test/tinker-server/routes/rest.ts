@@ -13,8 +13,9 @@ const ok = (body: unknown): Reply => ({ status: 200, body })
 async function capabilities({ world }: Context): Promise<Reply> {
   const { models, backend, profile } = world.around
   const names = Object.keys(models)
-  if (profile.dialect === 'skyrl' || profile.dialect === 'openrl')
-    return ok({ supported_models: names.map((model_name) => ({ model_name })) })
+  const bare = { supported_models: names.map((model_name) => ({ model_name })) }
+  if (profile.dialect === 'skyrl') return ok(bare)
+  if (profile.dialect === 'openrl') return ok({ ...bare, default_model: names[0], single_process: true })
   const abilities =
     profile.dialect === 'tuft'
       ? { capabilities: ['training', 'sampling'] }

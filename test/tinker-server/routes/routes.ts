@@ -148,7 +148,8 @@ export const routes: Record<string, Handler> = {
   create_session: creatingSession,
   session_heartbeat: (context) => {
     const { session_id: id } = bodyOf(context, 'session_heartbeat')
-    context.world.session(id).beatAt = Date.now()
+    // Open-RL hears of any session.
+    if (context.world.around.profile.dialect !== 'openrl') context.world.session(id).beatAt = Date.now()
     return ok({ type: 'session_heartbeat' })
   },
   create_model: creatingModel,

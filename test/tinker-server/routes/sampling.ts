@@ -62,6 +62,8 @@ export async function retrieving({
   const { profile } = world.around
   const body = bodyOf({ world, settings, signal, request, fault, ...context }, 'retrieve_future')
   const future = world.futures.get(body.request_id)
+  if (!future && profile.dialect === 'openrl')
+    return { status: 400, body: { type: 'RequestFailedResponse', error_message: 'Future not found' } }
   if (!future) throw new Refusal(profile.unknownFuture, 'Future not found')
   if (!future.lost) await world.futures.wait(future, settings.holdMs, signal)
   const reply = answerOf(profile, future, {
