@@ -6,7 +6,6 @@ import { numbered, splitSteps } from '../../src/games/solver-critic/steps.js'
 import {
   answerText,
   type Expression,
-  evaluate,
   kinds,
   parseExpression,
   print,
@@ -52,20 +51,32 @@ function wrongSolution(expression: Expression, stream: RandomStream): string | u
   return `${right.slice(0, at)}${figure}${right.slice(at + 1)}`
 }
 
-/** Redoes every step. Undefined where a step cannot be read, or nothing is left to do in it. */
+/**
+ * Redoes every step, and says of each how far it goes along with it: up to the first sign that should be another. A small
+ * model that redoes the whole and then compares takes several times as long to learn it. Undefined where a step cannot be
+ * read, or nothing is left to do in it.
+ */
 export function critiqueByRule(solution: string): string | undefined {
   const checks: string[] = []
   const sound: boolean[] = []
   for (const step of splitSteps(solution, 'links', MOST_STEPS)) {
-    const [, left, right, , box] = /^([^=]+)=([^=\\ ]+)( \\boxed\{([^}]*)\})?$/.exec(step) ?? []
-    const expression = parseExpression(left ?? '')
-    const redone = expression === undefined ? undefined : steps(expression, 'plain')?.[1]?.expression
-    const given = parseExpression(right ?? '')
-    if (redone === undefined || given === undefined) return undefined
-    checks.push(print(redone))
-    sound.push(evaluate(given) === evaluate(redone) && (box === undefined || box === right))
+    const [, left = '', box] = /^([^=]+)=[^=\\ ]+( \\boxed\{[^}]*\})?$/.exec(step) ?? []
+    const expression = parseExpression(left)
+    const next = expression === undefined ? undefined : steps(expression, 'plain')?.[1]?.expression
+    if (next === undefined) return undefined
+    const redone =
+      box === undefined ? `${left}=${print(next)}` : answerText(`${left}=${print(next)}`, print(next))
+    checks.push(redone.slice(0, agreement(redone, step) + 1))
+    sound.push(redone === step)
   }
   return printCritique(judgement(sound, checks), checks)
+}
+
+/** Length of the beginning that two texts share. */
+function agreement(a: string, b: string): number {
+  let n = 0
+  while (n < a.length && a[n] === b[n]) n++
+  return n
 }
 
 function judgement(sound: boolean[], checks: string[]): Critique {
@@ -78,6 +89,6 @@ function judgement(sound: boolean[], checks: string[]): Critique {
     answer: correct ? 10 : 0,
     correct,
     firstError: correct ? null : first + 1,
-    feedback: correct ? 'none' : `step ${first + 1} gives ${checks[first]}`,
+    feedback: correct ? 'none' : `step ${first + 1} is ${checks[first]}`,
   }
 }
