@@ -51,14 +51,18 @@ function More({ left, show }: { left: number; show(): void }) {
 
 /** A completion with its tokens by surprise; what the answer cut off is fetched when it is asked for. */
 export function Completion({ run, rollout, heat = true }: { run: string; rollout: Rollout; heat?: boolean }) {
+  const source = useSource()
   const { text, most, more } = useWhole(run, rollout)
   const pieces = heatPieces(text, heat ? rollout.heat : null)
-  const whole = rollout.cut ?? text.length
+  const whole = source.only === null ? (rollout.cut ?? text.length) : text.length
   return (
     <div class="text" dir="auto">
       {text === '' && <span class="note">(empty)</span>}
       <Pieces pieces={piecesWithin(pieces, 0, beginning(text, most).length)} />
       {whole > most && <More left={whole - most} show={more} />}
+      {source.only !== null && rollout.cut !== null && most >= text.length && (
+        <p class="note">{count(rollout.cut - text.length)} characters more are not in this report.</p>
+      )}
     </div>
   )
 }

@@ -59,6 +59,7 @@ const spreads: readonly (readonly [RegExp, string])[] = [
   [/^group\/(mixed|all_good|all_bad)$/, 'groups: mixed, all good, all bad'],
   [/^len\/p\d+$/, 'length: median and 95th percentile'],
   [/^clip\//, 'clipped tokens, low and high'],
+  [/^verdict\//, 'verdicts on the answers'],
   [/^ratio\//, 'ratio: mean and largest'],
 ]
 

@@ -55,7 +55,7 @@ export function Bars({ label, edges, counts, color, band, open }: BarsProps) {
           <g
             key={edges[i]}
             role="button"
-            tabIndex={0}
+            tabindex={0}
             aria-label={`${name(i)}. Open its rollouts`}
             class="bar-of"
             onClick={() => open(i)}

@@ -57,7 +57,7 @@ export function Heatmap(props: HeatmapProps) {
         viewBox={`0 0 ${W} ${H}`}
         class="drawing heatmap"
         role="group"
-        tabIndex={0}
+        tabindex={0}
         onKeyDown={keys}
         onMouseMove={point}
         onClick={press}

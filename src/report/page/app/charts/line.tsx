@@ -78,7 +78,7 @@ export function LineChart(props: LineChartProps) {
     if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {
       const step = event.key === 'ArrowLeft' ? -1 : 1
       const next = Math.max(0, Math.min(from.length - 1, at === null ? from.length - 1 : at + step))
-      made.setCursor({ left: made.valToPos(to[next]!, 'x'), top: 10 })
+      moveCursor(made, made.valToPos(to[next]!, 'x'))
     } else if (event.key === 'Enter' && at !== null) props.open?.(from[at]!, to[at]!)
     else return
     event.preventDefault()
@@ -100,6 +100,12 @@ export function LineChart(props: LineChartProps) {
       />
     </figure>
   )
+}
+
+/** As the pointer would: the cursors of the other charts follow. uPlot's types lack the last argument. */
+function moveCursor(plot: uPlot, left: number): void {
+  const move: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = plot.setCursor
+  move({ left, top: 10 }, true, true)
 }
 
 function describe({ title, curves }: LineChartProps): string {
@@ -155,7 +161,7 @@ function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineCh
         { ...axis, size: 26 },
         {
           ...axis,
-          size: 52,
+          size: 60,
           values: (_, splits) => splits.map((value) => (value === null ? '' : number(value))),
         },
       ],

@@ -3,12 +3,12 @@ import type { ArenaAnswer } from '../../../api.js'
 import { number } from '../../view/format.js'
 
 export function Matrix({ arena }: { arena: ArenaAnswer }) {
-  const { setter, taker, point, rounds, cells } = arena
+  const { setter, taker, rounds, cells } = arena
   return (
     <div class="scroll">
       <table class="matrix">
         <caption>
-          Rows: {taker} after a round; columns: tasks of the {setter} after a round. A point: {point}.
+          rows: {taker} after a round · columns: tasks of the {setter} after a round
         </caption>
         <thead>
           <tr>

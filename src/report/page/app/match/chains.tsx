@@ -103,7 +103,7 @@ function ChainText(
         )}
         <small>
           slices {number(numeric(answer.parts.slice_reward))} · answer{' '}
-          {number(numeric(answer.parts.answer_reward))} · reward {number(answer.reward)}
+          {number(numeric(answer.parts.answer_reward))}
         </small>
       </header>
       <Facts rollout={answer} />

@@ -1,9 +1,8 @@
 /** One question from its birth to the update that used it. */
 import type { ComponentChildren } from 'preact'
-import { useContext, useState } from 'preact/hooks'
-import type { Match, Part, Role, RolloutRef } from '../../../api.js'
+import { useContext, useRef, useState } from 'preact/hooks'
+import type { Match, Part, Role, RolloutRef, RolloutRow } from '../../../api.js'
 import { percent, words } from '../../view/format.js'
-import { sameRef } from '../../view/inlined.js'
 import { plain } from '../../view/text.js'
 import { bandText } from '../charts/bars.js'
 import { roleColor } from '../colors.js'
@@ -191,18 +190,30 @@ function RateBar({ rate, band }: { rate: number; band: Match['band'] }) {
   )
 }
 
-/** Goes to the match before or after, in the order of the round's file. */
+/**
+ * Goes to the match before or after, in the order of the round's file. A step that is asked for before the last one was
+ * taken goes on from there.
+ */
 function useNeighbours(run: string, match: Match): (step: 1 | -1) => void {
   const source = useSource()
   const { round, role, line } = match.birth?.proposal ?? match.at
+  const here = useRef({ match, line })
+  if (here.current.match !== match) here.current = { match, line }
+  const rows = useRef<Promise<RolloutRow[]> | undefined>(undefined)
   return async (step) => {
-    const { rows } = await source.rollouts(run, { from: round, to: round, role, order: 'old', limit: 200 })
-    const own = rows.findIndex((row) => sameRef(row, { round, role, line }))
-    if (own < 0) return
-    const isOther = (i: number) => match.birth !== null || rows[i]!.group !== rows[own]!.group
-    let at = own + step
-    while (at in rows && !isOther(at)) at += step
-    const next = rows[at]
-    if (next) go({ page: 'match', run, ref: { round: next.round, role: next.role, line: next.line } })
+    const own = here.current
+    rows.current ??= source
+      .rollouts(run, { from: round, to: round, role, order: 'old', limit: 200 })
+      .then((answer) => answer.rows)
+    const all = await rows.current
+    const from = all.findIndex((row) => row.line === own.line)
+    if (from < 0) return
+    const isOther = (i: number) => match.birth !== null || all[i]!.group !== all[from]!.group
+    let at = from + step
+    while (at in all && !isOther(at)) at += step
+    const next = all[at]
+    if (next === undefined) return
+    own.line = next.line
+    go({ page: 'match', run, ref: { round: next.round, role: next.role, line: next.line } })
   }
 }

@@ -18,7 +18,7 @@ export function ArenaTab({ detail, arena }: { detail: RunDetail; arena: Asked<Ar
           </p>
         ) : (
           <div class="grid pair">
-            <Section title="Cross-play">
+            <Section title="Cross-play" note={`A point of the ${answer.taker}: ${answer.point}.`}>
               <Matrix arena={answer} />
             </Section>
             <Section title="Elo" note="95 % intervals; the first has 1000 by definition.">
