@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { CheckpointError, ConfigError } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 import type { Policy } from '../engine/engine.js'
+import { readSaved } from '../engine/tinker/saved.js'
 import type { Prompt } from '../eval/evaluate.js'
 import { hubName } from '../hub/models.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
@@ -39,7 +40,12 @@ export async function findModel(flags: ModelFlags, parts: Parts = realParts): Pr
 
 export async function openModel(flags: ModelFlags, parts: Parts = realParts): Promise<OpenModel> {
   const found = await findModel(flags, parts)
-  const engine = await parts.openEngine({ kind: 'local', threads: flags.threads ?? availableParallelism() })
+  const saved = await readSaved(found.folder)
+  const engine = await parts.openEngine(
+    saved
+      ? { kind: 'tinker', url: saved.url }
+      : { kind: 'local', threads: flags.threads ?? availableParallelism() },
+  )
   try {
     const policy = await engine.open({
       model: found.folder,

@@ -31,6 +31,10 @@ export async function resolveFolder(given: string): Promise<SavedPolicy> {
     throw new DataError(`The model folder ${given} does not exist.`, {
       hint: 'Give a folder in Hugging Face form: config.json, model.safetensors and tokenizer.json.',
     })
+  if ((await readJson(join(folder, 'tinker.json'))) !== undefined)
+    throw new DataError(`${given} holds the name of weights on a server, and no weights.`, {
+      hint: 'Play it with the engine tinker, or fetch the adapter from the server.',
+    })
   const json = await readJson(join(folder, 'policy.json'))
   const state = json && {
     folder,

@@ -39,30 +39,27 @@ export class TinkerEngine implements Engine {
    */
   async open(spec: PolicySpec): Promise<TinkerPolicy> {
     const saved = await readSaved(spec.model)
-    const lora = checkLora(spec.lora)
+    const lora = saved ? undefined : checkLora(spec.lora)
     const folder = saved ? tokenizerFolder(saved, spec.model) : spec.model
     const tokenizer = await openTokenizer(folder, spec)
     const server = await this.#servers.at(spec.remote?.url)
     const { service } = server
-    const baseModel = saved
-      ? saved.base_model
-      : chooseBaseModel(
-          spec,
-          service.models.flatMap(({ model_name }) => model_name ?? []),
-          service.url,
-        )
-    const rank = saved?.rank ?? lora.rank
-    const adapter: ModelSpec = {
-      baseModel,
-      rank,
-      seed: spec.seed,
-      trainAttention: lora.targets.some((target) => /^[qkvo]_/.test(target)),
-      trainMlp: lora.targets.some((target) => /^(gate|up|down)_/.test(target)),
-      trainUnembedding: false,
-    }
     if (saved && saved.url !== service.url)
       this.#warn(`${spec.model} was saved on ${saved.url}, and is asked for from ${service.url}.`)
-    for (const sentence of differences(service.url, service.profile, { ...lora, rank })) this.#warn(sentence)
+    if (lora) for (const sentence of differences(service.url, service.profile, lora)) this.#warn(sentence)
+    const served = service.models.flatMap(({ model_name }) => model_name ?? [])
+    const adapter: ModelSpec = {
+      baseModel: saved?.base_model ?? chooseBaseModel(spec, served, service.url),
+      seed: spec.seed,
+      trainUnembedding: false,
+      ...(lora
+        ? {
+            rank: lora.rank,
+            trainAttention: lora.targets.some((target) => /^[qkvo]_/.test(target)),
+            trainMlp: lora.targets.some((target) => /^(gate|up|down)_/.test(target)),
+          }
+        : { rank: saved!.rank, trainAttention: saved!.attention, trainMlp: saved!.mlp }),
+    }
     const name = spec.remote?.name
     const source = saved?.tokenizer ?? { folder, ...(name !== undefined && { name }) }
     const warn = (sentence: string) => this.#warn(sentence)

@@ -108,11 +108,9 @@ export class TinkerPolicy implements Policy {
     return sampleAll(() => this.#sampler(), requests, params, sampledFrom(this.home), signal)
   }
 
-  /** Of the trainer where the server has a forward pass, which is one request; else of the sampler. */
+  /** The trainer's, in one request. */
   async logprobs(sequences: { tokens: Int32Array; targets: Int32Array }[]): Promise<Float32Array[]> {
     if (sequences.length === 0) return []
-    if (this.#profile.forward === 'none')
-      return scoreAll((await this.#sampler()).sampler, sequences, sampledFrom(this.home))
     for (const { tokens, targets } of sequences) {
       checkTokens(tokens, this.tokenizer.vocabSize)
       checkTokens(targets, this.tokenizer.vocabSize)
@@ -246,12 +244,14 @@ export class TinkerPolicy implements Policy {
     // A name that was used before is refused by some servers and written over by others.
     const name = `step-${version}-${randomBytes(4).toString('hex')}`
     const { path } = await this.#send((model) => model.saveWeights(name))
-    const { baseModel, rank } = this.home.spec
+    const { baseModel, rank, trainAttention = true, trainMlp = true } = this.home.spec
     return {
       url: this.#url,
       path,
       base_model: baseModel,
       rank,
+      attention: trainAttention,
+      mlp: trainMlp,
       version,
       optimizer,
       tokenizer: this.home.source,

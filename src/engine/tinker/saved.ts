@@ -20,6 +20,9 @@ const schema = z.object({
   /** Its name for the base model. */
   base_model: z.string(),
   rank: z.int().min(1),
+  /** Layers that the adapter is on. */
+  attention: z.boolean(),
+  mlp: z.boolean(),
   /** Optimizer steps taken. */
   version: z.int().min(0),
   /** Whether training goes on with the optimizer's state. */
