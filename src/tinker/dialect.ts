@@ -53,7 +53,13 @@ export async function findDialect(
       hint: 'Give the address without /api/v1, as in http://HOST:PORT.',
     })
   const { supported_models } = shaped(answers.get_server_capabilities, jsonOf(listed))
-  const profile = profiles[named ?? recogniseDialect(supported_models, config)]
+  let dialect = named ?? recogniseDialect(supported_models, config)
+  if (!named && dialect === 'skyrl') {
+    // Taken for SkyRL, a server that keeps no count could be made to do a step twice: only SkyRL lists its runs.
+    const runs = await ask(known, 'training_runs', { method: 'GET', path: 'training_runs?limit=1' })
+    if (!runs) dialect = 'openrl'
+  }
+  const profile = profiles[dialect]
   return { profile, models: supported_models, config: config ?? {} }
 }
 

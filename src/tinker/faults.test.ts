@@ -23,7 +23,7 @@ async function setUp(
   const server = await serve({ dialect, holdMs: 60, ...serverOptions })
   const service = await connected(server, {
     ...options,
-    patience: { answerMs: 120, holdMs: 60, ...patience },
+    patience: { answerMs: 5000, holdMs: 60, ...patience },
   })
   const session = await service.createSession()
   return { server, service, session, model: await session.createModel(spec) }
@@ -70,7 +70,8 @@ describe.each(dialects)('%s', (dialect) => {
 
   describe.each(['forward_backward', 'optim_step', 'retrieve_future'])('%s meets', (on) => {
     it.each(passing)('%s', async (_, mishap) => {
-      const { server, model } = await setUp(dialect)
+      const answerMs = mishap.kind === 'silent' ? 300 : 5000
+      const { server, model } = await setUp(dialect, { patience: { answerMs } })
       server.fault({ ...mishap, on } as Fault)
       const outcome = await round(model).catch((error) => error)
       if (!(outcome instanceof Error)) {
@@ -156,6 +157,16 @@ describe.each(dialects)('%s', (dialect) => {
       const saved = on === 'save_weights' ? model.saveWeights('twice') : model.saveWeightsForSampler('twice')
       expect((await saved).path).toContain('twice')
     }
+    await round(model)
+    expect(server.steps()).toBe(1)
+  })
+
+  it('does no step whose data were refused', async () => {
+    const { server, model } = await setUp(dialect)
+    const [trained, stepped] = [model.forwardBackward([], loss), model.optimStep(adam)]
+    expect(await errorOf(trained)).toBeInstanceOf(UserError)
+    expect((await errorOf(stepped)).message).toContain('was not carried out')
+    expect(server.steps()).toBe(0)
     await round(model)
     expect(server.steps()).toBe(1)
   })

@@ -59,6 +59,9 @@ export interface Reading<T> {
 /** The server knows nothing of a promise. */
 export class Gone extends Error {}
 
+/** What Open-RL says, with the status of an operation that failed, of a promise that it does not know. */
+const saysUnknown = /(future|promise|request)\b[^.]{0,60}\bnot found/i
+
 /** Polls that come back sooner than this are paced. */
 const quickPollMs = 100
 /** Share of the patience for other answers that a poll is given beyond the server's own hold. */
@@ -256,7 +259,9 @@ export class Line {
   ): { result: T } | { state: string | undefined; bytes?: undefined } | { bytes: number } {
     const { status } = reply
     if (status === 408) return { state: stateOf(tryJson(reply)) }
-    if (status === 404 || status === 410) throw new Gone(this.transport.redact(wordsOf(reply)))
+    const said = wordsOf(reply)
+    const unknown = status === 404 || status === 410 || (status === 400 && saysUnknown.test(said))
+    if (unknown) throw new Gone(this.transport.redact(said))
     this.#throwFailure(reply, what)
     accept(reply, { what, transport: this.transport })
     try {

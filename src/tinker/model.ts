@@ -4,7 +4,7 @@ import type { Datum } from '../core/datum.js'
 import { rest, unlessAborted } from './abort.js'
 import type { Operation, Progress } from './call.js'
 import { listCheckpoints } from './checkpoints.js'
-import { type Chunk, chunksOf, mergeResults } from './chunks.js'
+import { chunksOf, mergeResults } from './chunks.js'
 import type {
   Adam,
   Call,
@@ -20,20 +20,15 @@ import type {
 import { PromiseLost, SequenceConflict, ServerError, UserError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
 import { type Kind, Lane, type Request } from './lane.js'
-import type { Body, Line } from './line.js'
+import type { Line } from './line.js'
 import { counts, type PreparedLoss, prepareLoss } from './loss.js'
-import { Passing } from './persistence.js'
 import { RemoteSampler } from './sampler.js'
+import { refusedRequest, trainRequest } from './train.js'
 import { answers, type RequestBody } from './wire/endpoints.js'
-import { trainRequestToJson, trainResultOfJson } from './wire/json.js'
-import type { ForwardBackwardOutput } from './wire/messages.js'
-import { decodeForwardBackwardOutput, encodeForwardBackwardRequest, protobufType } from './wire/protobuf.js'
 
 const savedName = /^[a-zA-Z0-9_-]{1,255}$/
 /** Looks for weights that are being written, with growing waits. */
 const mostLooks = 10
-/** Statuses of servers that do not read protobuf. */
-const unreadStatuses = [400, 415, 422]
 
 export interface Home {
   line: Line
@@ -242,9 +237,13 @@ export class RemoteModel implements Model {
   ): Call<TrainResult> {
     const { line } = this.home
     return this.#call(kind, options, async (progress) => {
-      if (kind === 'forward' && line.profile.forward === 'none')
-        throw new UserError(`${line.profile.dialect} servers have no forward.`)
-      const { prepared, counted } = prepare()
+      let ready: ReturnType<typeof prepare>
+      try {
+        ready = prepare()
+      } catch (error) {
+        return this.#lane.perform(refusedRequest<TrainResult>(kind, error), progress)
+      }
+      const { prepared, counted } = ready
       const { chunkDatums, chunkBytes } = line.limits
       const chunks = chunksOf(prepared.data, { datums: chunkDatums, bytes: chunkBytes })
       let first = 0
@@ -252,7 +251,13 @@ export class RemoteModel implements Model {
         const from = first
         first += chunk.data.length
         const label = options.label === undefined || i === 0 ? options.label : `${options.label}#${i + 1}`
-        const request = this.#trainRequest(kind, prepared, chunk, label, (j, t) => counted(from + j, t))
+        const request = trainRequest(line, this.id, {
+          kind,
+          label,
+          loss: prepared,
+          chunk,
+          counted: (j, t) => counted(from + j, t),
+        })
         const last = i === chunks.length - 1
         return this.#lane.perform(request, last ? progress : { ...progress, accepted: () => {} })
       })
@@ -261,56 +266,6 @@ export class RemoteModel implements Model {
         chunks.map(({ data }) => data.length),
       )
     })
-  }
-
-  #trainRequest(
-    kind: 'forward_backward' | 'forward',
-    { lossFn, config }: PreparedLoss,
-    chunk: Chunk,
-    label: string | undefined,
-    counted: (datum: number, position: number) => boolean,
-  ): Request<TrainResult> {
-    const { line } = this.home
-    const forwardOnly = kind === 'forward'
-    const message = (seqId: number) => ({
-      modelId: this.id,
-      seqId,
-      data: chunk.data,
-      lossFn,
-      lossFnConfig: config,
-      forwardOnly,
-    })
-    const byRoute = forwardOnly && line.profile.forward === 'route'
-    const encode = (seq: number): Body =>
-      byRoute || line.encoding === 'json'
-        ? { content: JSON.stringify(trainRequestToJson(message(seq))), path: kind }
-        : {
-            content: encodeForwardBackwardRequest(message(seq)),
-            type: protobufType,
-            path: 'forward_backward',
-          }
-    const result = (output: ForwardBackwardOutput) => {
-      if (!byRoute) line.encoding ??= 'protobuf'
-      return resultOf(output, chunk, counted)
-    }
-    return {
-      kind,
-      label,
-      encode,
-      identity: () => encodeForwardBackwardRequest(message(0)),
-      bytes: chunk.bytes,
-      reading: {
-        type: forwardOnly ? 'Forward' : 'ForwardBackward',
-        schema: answers.forward_backward,
-        ofJson: (json) => result(trainResultOfJson(json)),
-        ofProtobuf: (bytes) => result(decodeForwardBackwardOutput(bytes)),
-      },
-      refused: (status) => {
-        const fallBack = line.profile.train === 'both' && !line.encoding && unreadStatuses.includes(status)
-        if (fallBack && !byRoute) line.encoding = 'json'
-        return fallBack && !byRoute
-      },
-    }
   }
 
   #save(
@@ -386,30 +341,6 @@ export class RemoteModel implements Model {
   async #quiet(signal: AbortSignal): Promise<void> {
     await unlessAborted(Promise.all(this.#samples), signal)
   }
-}
-
-function resultOf(
-  { outputs, metrics }: ForwardBackwardOutput,
-  chunk: Chunk,
-  counted: (datum: number, position: number) => boolean,
-): TrainResult {
-  const unusable = (what: string) =>
-    new Passing(`an answer with ${what}`, {
-      kind: 'doubt',
-      hint: 'Its gradients cannot be trusted: load the last saved weights into a new model.',
-    })
-  if (outputs.length !== chunk.data.length)
-    throw unusable(`the outputs of ${outputs.length} sequences where ${chunk.data.length} were sent`)
-  const logprobs = outputs.map((record, i) => {
-    const values = record.logprobs?.data
-    const { length } = chunk.data[i]!.tokens
-    if (!(values instanceof Float32Array)) throw unusable('outputs that have no log-probabilities')
-    if (values.length !== length) throw unusable(`${values.length} log-probabilities for ${length} tokens`)
-    if (values.some((value, t) => Number.isNaN(value) && counted(i, t)))
-      throw unusable('log-probabilities that are not numbers')
-    return values
-  })
-  return { logprobs, metrics }
 }
 
 function encoding(body: (seq: number) => object): Pick<Request<never>, 'encode' | 'identity' | 'bytes'> {

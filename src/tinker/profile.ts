@@ -10,7 +10,7 @@ export interface Profile {
   /** Encoding of `forward_backward`; `both`: protobuf, and JSON where the server turns out not to read it. */
   train: 'protobuf' | 'both'
   /** Where log-probabilities without gradients come from. */
-  forward: 'forward_only' | 'route' | 'none'
+  forward: 'forward_only' | 'route'
   losses: readonly LossName[]
   /** `sequence`: the mean over the weights of each sequence, then over the sequences of the step; `token`: plain sums. */
   reduction: 'token' | 'sequence'
