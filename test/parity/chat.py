@@ -1,6 +1,6 @@
-"""Writes fixtures/chat/cases.json: what transformers renders from the chat templates of each family, and token ids.
+"""Writes released/fixtures/cases.json: what transformers renders from the chat templates of each family, and token ids.
 
-    python chat.py fixtures/chat TEMPLATES TOKENIZERS
+    python chat.py released/fixtures TEMPLATES TOKENIZERS
 
 needs transformers and jinja2 (made with transformers 5.24, tokenizers 0.23). TEMPLATES holds the templates that are not
 in the fixtures, llama-3.1.jinja and llama-3.2.jinja: their licence keeps them out of this repository, so the test reads

@@ -26,7 +26,7 @@ interface Cases {
   ids: Record<string, number[][]>
 }
 
-const fixtures = join(projectRoot(), 'test/parity/fixtures/chat')
+const fixtures = join(projectRoot(), 'test/parity/released/fixtures')
 const { conversations, families, texts, ids } = JSON.parse(
   readFileSync(join(fixtures, 'cases.json'), 'utf8'),
 ) as Cases

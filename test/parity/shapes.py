@@ -1,6 +1,6 @@
 """Log-probabilities that transformers gives the stand-ins of released models: see shapes.ts.
 
-    python shapes.py FOLDER fixtures/shapes.json
+    python shapes.py FOLDER released/fixtures/shapes.json
 
 needs torch and transformers (made with torch 2.15, transformers 5.24). The tests never run it.
 """

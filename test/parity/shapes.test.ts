@@ -11,7 +11,7 @@ import { largestDifference } from '../support/sampling.js'
 import { large, shapes, small, writeStandIn } from './shapes.js'
 
 const reference: Record<string, { tokens: number[]; logprobs: number[] }> = JSON.parse(
-  readFileSync(join(projectRoot(), 'test/parity/fixtures/shapes.json'), 'utf8'),
+  readFileSync(join(projectRoot(), 'test/parity/released/fixtures/shapes.json'), 'utf8'),
 )
 
 describe('the configuration of released models', () => {

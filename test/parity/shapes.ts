@@ -2,7 +2,7 @@
  * The shapes of released models, and folders of random weights in them that stand in for what cannot be downloaded in a
  * test: a layer or two at full width, stored in bfloat16 and in shards, as the models are.
  *
- *     node dist/test/parity/shapes.js FOLDER && python test/parity/shapes.py FOLDER test/parity/fixtures/shapes.json
+ *     node dist/test/parity/shapes.js FOLDER && python test/parity/shapes.py FOLDER test/parity/released/fixtures/shapes.json
  *
  * writes them all, and the log-probabilities that transformers gives them.
  */
