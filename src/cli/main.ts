@@ -190,7 +190,7 @@ command('ui')
   .option(
     '--host <name>',
     'address to listen on; others than the default can be reached from elsewhere',
-    path,
+    name,
     '127.0.0.1',
   )
   .option('--json', 'print events as JSON, one a line')

@@ -8,9 +8,6 @@ const COLUMNS = 200
 const MOST_COLUMNS = 2000
 const BINS = 20
 
-/** Seconds to wait for rollouts that are not read yet. */
-const PATIENCE = 0.25
-
 interface Run {
   config: Config
   metrics: MetricsIndex
@@ -26,7 +23,7 @@ export async function histogram(run: Run, query: HistogramQuery): Promise<Histog
   }
   const filter = query.of === 'pass_rate' ? 'rate' : query.of
   const rounds = run.store.within(query.from, query.to)
-  const coverage = await run.store.read(rounds, role, PATIENCE)
+  const coverage = await run.store.read(rounds, role)
   const files = [...run.store.files(rounds.reverse(), role)].filter(({ block }) => block.rows > 0)
   const value = ({ block }: File, row: number) =>
     filter === 'tokens' ? block.tokens(row) : block.number(row, filter)

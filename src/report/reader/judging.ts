@@ -7,9 +7,6 @@ import type { File, RolloutStore } from './store.js'
 const BINS = 10
 const POINTS = 200
 
-/** Seconds to wait for rollouts that are not read yet. */
-const PATIENCE = 0.25
-
 /** Undefined where the game has no judge. */
 export async function judging(
   { config, store }: { config: Config; store: RolloutStore },
@@ -18,7 +15,7 @@ export async function judging(
   const role = roleOf(config, 'judge')
   if (role === undefined) return undefined
   const rounds = store.within(from, to)
-  const coverage = await store.read(rounds, role, PATIENCE)
+  const coverage = await store.read(rounds, role)
   const files = [...store.files(rounds.reverse(), role)]
   const forecasts = [forecast(files, 'reference'), forecast(files, 'right')].filter(isTwoSided)
   return {

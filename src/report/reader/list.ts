@@ -8,8 +8,7 @@ import type { File, RolloutStore } from './store.js'
 const LIMIT = 50
 const MOST = 200
 
-/** Seconds to wait for files that are not read yet, and to look for a text. */
-const PATIENCE = 0.25
+/** Seconds to look for a text. */
 const SEARCH = 0.5
 
 type Test = (block: Block, row: number) => boolean
@@ -28,7 +27,7 @@ export async function listRollouts(store: RolloutStore, query: RolloutsQuery): P
     const found = await search(store, rounds, query, { ...start, limit })
     return { ...found, total: null, ...common() }
   }
-  const coverage = await store.read(rounds, query.role, PATIENCE)
+  const coverage = await store.read(rounds, query.role)
   const found = select([...store.files(rounds, query.role)], query, store.dictionaries)
   const page = found.slice(start.at, start.at + limit)
   const rows = await rowsOf(store, page)

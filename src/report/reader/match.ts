@@ -18,10 +18,9 @@ const MOST = 1000
 /** Most other rounds that a question is shown to be in. */
 const ELSEWHERE = 100
 
-/** Rounds in which the birth of a question and its later draws are looked for, and seconds. */
+/** Rounds in which the birth of a question and its later draws are looked for. */
 const LOOK_BACK = 2000
 const LOOK_AHEAD = 500
-const PATIENCE = 0.5
 
 export interface Run {
   id: string
@@ -135,7 +134,7 @@ async function earlierProposal(
   const { proposed_in: named, gold } = partsOf(answer)
   const born = numberOf(named)
   const rounds = born === null ? store.within(0, round - 1).slice(0, LOOK_BACK) : [born]
-  if (born === null) await store.read(rounds, author, PATIENCE)
+  if (born === null) await store.read(rounds, author)
   for (const { round: earlier, block } of born === null
     ? store.files(rounds, author)
     : [await named_(born)]) {
@@ -281,7 +280,7 @@ async function elsewhere(
   if (question === null) return []
   // Where questions are kept, the rounds behind this one are those to look at first.
   const isKept = config.game === 'r-zero' || config.settings?.schedule === 'offline'
-  if (isKept) await store.read(store.within(round, round + LOOK_AHEAD).reverse(), answerer, PATIENCE)
+  if (isKept) await store.read(store.within(round, round + LOOK_AHEAD).reverse(), answerer)
   const isIt = isAbout(question)
   const found: RolloutRef[] = []
   for (const file of store.files(store.within(), answerer)) {

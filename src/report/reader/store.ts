@@ -10,6 +10,10 @@ import type { RawRecord } from './record.js'
 /** Bytes that the blocks of a run may take: two and a half million rollouts. */
 const MOST_BYTES = 128 * 2 ** 20
 
+/** Seconds to wait for files that are not read yet: at first, and of who asks for the same again, since answers cost as well. */
+const FIRST = 0.25
+const AGAIN = 1
+
 /** Seconds for which reading goes on when nobody waits for it. */
 const GOES_ON = 10
 
@@ -26,6 +30,8 @@ export class RolloutStore {
   #roles = new Map<number, readonly string[]>()
   #blocks = new Map<number, Map<string, Block>>()
   #bytes = 0
+  /** What was last asked for. */
+  #asked = ''
   #reading = new Map<string, Promise<Block>>()
   /** Changes when what is being read no longer counts. */
   #era = 0
@@ -81,12 +87,17 @@ export class RolloutStore {
   }
 
   /**
-   * Reads what is not read yet of some rounds, and waits for it for `wait` seconds at most; then it goes on for a while,
-   * so that who asks again finds more.
+   * Reads what is not read yet of some rounds, and waits for it for a moment; then it goes on for a while, so that who asks
+   * again finds more.
    */
-  async read(rounds: readonly number[], role: string | undefined, wait: number): Promise<Coverage> {
+  async read(rounds: readonly number[], role: string | undefined): Promise<Coverage> {
+    const asked = `${rounds[0]} ${rounds.length} ${role}`
+    const wait = asked === this.#asked ? AGAIN : FIRST
+    this.#asked = asked
     const until = performance.now() + (wait + GOES_ON) * 1000
     const work = this.#readAll(rounds, role, until)
+    // What goes wrong once nobody waits is found again by who asks next.
+    work.catch(() => {})
     const patience = new AbortController()
     await Promise.race([work, sleep(wait * 1000, undefined, { signal: patience.signal }).catch(() => {})])
     patience.abort()
