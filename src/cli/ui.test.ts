@@ -79,6 +79,7 @@ describe('sparring ui', () => {
       status: 2,
       stderr: `error: Port ${port} of 127.0.0.1 is taken.\nhint: Name another with --port, or leave it out to take the first that is free.\n`,
     })
+    expect((await sparring(['ui', folder, '--port', '65536'])).stderr).toMatch(/^error: 65536 is no port\./)
     const elsewhere = await sparring(['ui', folder, '--host', '203.0.113.7', '--json'])
     expect(elsewhere.status).toBe(2)
     expect(JSON.parse(elsewhere.stdout)).toMatchObject({ event: 'error', code: 'config' })

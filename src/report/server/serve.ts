@@ -41,13 +41,16 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): Conf
       cause: error,
     })
   }
+  if (code === 'ERR_SOCKET_BAD_PORT') {
+    return new ConfigError(`${port} is no port.`, { hint: 'Name one below 65536 with --port.', cause: error })
+  }
   if (code === 'EACCES') {
     return new ConfigError(`Port ${port} of ${host} may not be listened on.`, {
       hint: 'Name a port from 1024 on with --port.',
       cause: error,
     })
   }
-  return new ConfigError(`${host} cannot be listened on: ${messageOf(error)}.`, {
+  return new ConfigError(`${host} cannot be listened on: ${messageOf(error).replace(/\.$/, '')}.`, {
     hint: 'Name an address of this machine with --host, or leave it out.',
     cause: error,
   })
