@@ -24,7 +24,7 @@ export function Overview({ detail, version }: { detail: RunDetail; version: numb
 }
 
 export function Health({ detail }: { detail: RunDetail }) {
-  const { history, id } = detail
+  const { history, id, rollbacks } = detail
   const active = history.filter((alarm) => alarm.active)
   if (history.length === 0) {
     return (
@@ -46,6 +46,11 @@ export function Health({ detail }: { detail: RunDetail }) {
           <AlarmItem key={`${alarm.name} ${alarm.round}`} run={id} alarm={alarm} />
         ))}
       </ul>
+      {rollbacks.map(({ round, to, alarm }) => (
+        <p key={round} class="rollback">
+          Round {round}: {words(alarm)} took the run back to round {to}.
+        </p>
+      ))}
     </Section>
   )
 }
