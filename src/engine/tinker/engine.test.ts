@@ -6,7 +6,7 @@ import { startTinkerServer, type TinkerServer } from '../../../test/tinker-serve
 import { projectRoot } from '../../core/paths.js'
 import { readModelConfig } from '../hf/config.js'
 import { openAdapter } from '../hf/lora.js'
-import { fetchAdapter } from './archive.js'
+import { fetchAdapter } from './fetch.js'
 import { openTinkerEngine } from './index.js'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })

@@ -1,8 +1,8 @@
 /** Fetches the adapter of a saved policy from the server that keeps it, as a PEFT folder. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { extract } from 'tar'
 import { CheckpointError, messageOf, ServiceError } from '../../core/errors.js'
 import type { ConnectOptions, Service } from '../../tinker/client.js'
@@ -42,7 +42,9 @@ const isWeights = (name: string) => name.endsWith('.safetensors')
 /** Servers give archives of sampler weights only, and checkpoints are training states: those are loaded and saved anew. */
 async function downloadFrom(service: Service, saved: SavedPolicy, archive: string): Promise<void> {
   const session = await service.createSession({ tags: ['sparring', 'export'] })
-  const model = await session.createModel({ baseModel: saved.base_model, rank: saved.rank })
+  const { base_model: baseModel, rank, attention: trainAttention, mlp: trainMlp } = saved
+  const spec = { baseModel, rank, trainAttention, trainMlp, trainUnembedding: false }
+  const model = await session.createModel(spec)
   try {
     await model.loadWeights(saved.path, { optimizer: false })
     const name = `export-${randomBytes(4).toString('hex')}`
@@ -64,13 +66,11 @@ async function downloadFrom(service: Service, saved: SavedPolicy, archive: strin
 
 async function unpack(archive: string, to: string, { url, path }: SavedPolicy): Promise<void> {
   try {
-    // Whatever else a server packs, or in whatever folder, only these files of an adapter are wanted.
-    await extract({
-      file: archive,
-      cwd: to,
-      filter: (name) => files.includes(name.split('/').at(-1)!),
-      strip: 0,
-    })
+    await extract({ file: archive, cwd: to, filter: (name) => files.includes(basename(name)) })
+    // Some servers may pack them in a folder.
+    for (const place of await readdir(to, { recursive: true })) {
+      if (files.includes(basename(place))) await rename(join(to, place), join(to, basename(place)))
+    }
   } catch (cause) {
     throw new CheckpointError(`The archive of ${path} from ${url} cannot be unpacked: ${messageOf(cause)}.`, {
       hint: 'Run the same command again.',
