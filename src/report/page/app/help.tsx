@@ -7,6 +7,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['t', 'dark or light'],
   ['j  k', 'next, previous row of a list'],
   ['Enter', 'open the row; on a chart, the rollouts of the round under the cursor'],
+  ['x  c', 'runs: tick for a comparison, compare'],
   ['/', 'search'],
   ['1 … 6', 'views of a run'],
   ['[  ]', 'previous, next round'],

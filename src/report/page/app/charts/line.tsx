@@ -139,9 +139,10 @@ function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineCh
   for (const { color, low, dots = false } of curves) {
     if (low) {
       bands.push({ series: [series.length, series.length + 1], fill: `${color}2b` })
-      series.push({ width: 0, points: { show: false } }, { width: 0, points: { show: false } })
+      const end = { width: 0, points: { show: false }, spanGaps: true }
+      series.push(end, { ...end })
     }
-    if (smooth > 0) series.push({ stroke: `${color}55`, width: 1, points: { show: false } })
+    if (smooth > 0) series.push({ stroke: `${color}55`, width: 1, points: { show: false }, spanGaps: true })
     series.push({ stroke: color, width: 1.75, points: { show: dots, size: 6, fill: color }, spanGaps: true })
   }
   const made = new uPlot(

@@ -55,6 +55,14 @@ export function Health({ detail }: { detail: RunDetail }) {
   )
 }
 
+/** What a run did about an alarm. */
+const deeds: Record<string, string> = {
+  warn: 'The run warned and went on.',
+  pause: 'The run was paused.',
+  rollback: 'The run was to go back to its best anchor.',
+  stop: 'The run was ended.',
+}
+
 function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
   const { name, round, value, threshold, formula, message, active, action, behind } = alarm
   return (
@@ -71,7 +79,7 @@ function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
           was {number(value)}, threshold {number(threshold)}
         </span>
       </p>
-      {action && <p class="note">The run: {plain(action)}</p>}
+      {action && <p class="note">{deeds[action] ?? plain(words(action))}</p>}
       <Link to={{ page: 'rollouts', run, query: behind }}>Rollouts behind it</Link>
     </li>
   )
