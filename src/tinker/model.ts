@@ -17,11 +17,11 @@ import type {
   TrainOptions,
   TrainResult,
 } from './client.js'
+import type { Connection } from './connection.js'
 import { PromiseLost, SequenceConflict, ServerError, UserError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
-import { type Kind, Lane, type Request } from './lane.js'
-import type { Line } from './line.js'
 import { counts, type PreparedLoss, prepareLoss } from './loss.js'
+import { type Kind, type Request, RequestQueue } from './request-queue.js'
 import { RemoteSampler } from './sampler.js'
 import { refusedRequest, trainRequest } from './train.js'
 import { answers, type RequestBody } from './wire/endpoints.js'
@@ -31,7 +31,7 @@ const savedName = /^[a-zA-Z0-9_-]{1,255}$/
 const mostLooks = 10
 
 export interface Home {
-  line: Line
+  connection: Connection
   journal: Journal | undefined
   /** Number for a sampling session of the session. */
   nextSampler: () => number
@@ -40,7 +40,7 @@ export interface Home {
 }
 
 export class RemoteModel implements Model {
-  readonly #lane: Lane
+  readonly #queue: RequestQueue
   readonly #past: Map<string, PastRequest>
   /** Samples under way of weights that the server reads from the model itself. */
   readonly #samples = new Set<Promise<unknown>>()
@@ -55,10 +55,10 @@ export class RemoteModel implements Model {
     past: PastRequest[] = [],
   ) {
     this.#past = new Map(past.flatMap((request) => (request.label ? [[request.label, request]] : [])))
-    this.#lane = new Lane(home.line, id, home.journal, this.#past)
+    this.#queue = new RequestQueue(home.connection, id, home.journal, this.#past)
     for (const { seq, outcome, request } of past) {
-      const used = home.line.profile.order === 'expected' ? outcome !== 'failed' : true
-      if (used && (outcome || request)) this.#lane.next = Math.max(this.#lane.next, seq + 1)
+      const used = home.connection.profile.order === 'expected' ? outcome !== 'failed' : true
+      if (used && (outcome || request)) this.#queue.next = Math.max(this.#queue.next, seq + 1)
     }
   }
 
@@ -69,7 +69,7 @@ export class RemoteModel implements Model {
   forwardBackward(data: Datum[], loss: Loss, options: ForwardBackwardOptions = {}): Call<TrainResult> {
     return this.#train('forward_backward', options, () => {
       this.#sequencesInStep ??= options.sequencesInStep ?? data.length
-      const prepared = prepareLoss(data, loss, this.home.line.profile, this.#sequencesInStep)
+      const prepared = prepareLoss(data, loss, this.home.connection.profile, this.#sequencesInStep)
       return { prepared, counted: (i, t) => counts(data[i]!, loss, t) }
     })
   }
@@ -80,15 +80,15 @@ export class RemoteModel implements Model {
         ...datum,
         weights: new Float32Array(datum.tokens.length).fill(1),
       }))
-      const plain = { ...this.home.line.profile, reduction: 'token' as const }
+      const plain = { ...this.home.connection.profile, reduction: 'token' as const }
       return { prepared: prepareLoss(weighted, { name: 'cross_entropy' }, plain), counted: () => true }
     })
   }
 
   optimStep(adam: Adam, options: TrainOptions = {}): Call<{ metrics: Record<string, number> }> {
     this.#sequencesInStep = undefined
-    this.#lane.changes++
-    const gradients = this.#lane.underWay('forward_backward')
+    this.#queue.changes++
+    const gradients = this.#queue.underWay('forward_backward')
     const body = (seq: number): RequestBody<'optim_step'> => ({
       model_id: this.id,
       seq_id: seq,
@@ -115,7 +115,7 @@ export class RemoteModel implements Model {
       before: (signal) => this.#quiet(signal),
     }
     return this.#call('optim_step', options, async (progress) => {
-      const result = await this.#lane.perform({ ...request, label: options.label }, progress)
+      const result = await this.#queue.perform({ ...request, label: options.label }, progress)
       if ((await Promise.all(gradients)).includes(false))
         throw new ServerError(
           `optim_step of model ${this.id} was applied without the gradients it was meant for.`,
@@ -149,7 +149,7 @@ export class RemoteModel implements Model {
   }
 
   snapshot(options: TrainOptions = {}): Call<Sampler> {
-    const changes = this.#lane.changes
+    const changes = this.#queue.changes
     let number: number | undefined
     const body = (seq: number): RequestBody<'save_weights_for_sampler'> => {
       number ??= this.home.nextSampler()
@@ -174,10 +174,10 @@ export class RemoteModel implements Model {
       keep: { store: (id) => id, restore: (id: never) => id },
     }
     return this.#call('save_weights_for_sampler', options, async (progress) => {
-      const id = await this.#lane.perform(request, progress)
-      const live = this.home.line.profile.snapshots === 'live'
-      const stale = () => live && this.#lane.changes !== changes
-      return new RemoteSampler(this.home.line, id, {
+      const id = await this.#queue.perform(request, progress)
+      const live = this.home.connection.profile.snapshots === 'live'
+      const stale = () => live && this.#queue.changes !== changes
+      return new RemoteSampler(this.home.connection, id, {
         first: this.home.journal?.past ? Math.floor(Math.random() * 1e9) : 0,
         ...(live && { stale, during: (sample) => this.#keep(sample) }),
       })
@@ -185,7 +185,7 @@ export class RemoteModel implements Model {
   }
 
   loadWeights(path: string, options: TrainOptions & { optimizer?: boolean } = {}): Call<void> {
-    this.#lane.changes++
+    this.#queue.changes++
     const body = (seq: number): RequestBody<'load_weights'> => ({
       model_id: this.id,
       seq_id: seq,
@@ -200,30 +200,30 @@ export class RemoteModel implements Model {
       reading: { type: 'LoadWeights', schema: answers.load_weights, ofJson: () => undefined },
       applied: () => undefined,
       before: async (signal) => {
-        if (this.home.line.profile.loadFirstOnly && this.#lane.next > 1)
+        if (this.home.connection.profile.loadFirstOnly && this.#queue.next > 1)
           throw new UserError(`Model ${this.id} cannot load ${path}: it was trained or saved before.`, {
             hint: 'This server loads weights into new models only: create one.',
           })
         await this.#quiet(signal)
       },
     }
-    return this.#call('load_weights', options, (progress) => this.#lane.perform(request, progress))
+    return this.#call('load_weights', options, (progress) => this.#queue.perform(request, progress))
   }
 
   unload(options: CallOptions = {}): Call<void> {
-    const { line } = this.home
+    const { connection } = this.home
     const what = `unload_model of model ${this.id}`
-    return line.call(
+    return connection.call(
       what,
       async (progress) => {
-        const { unload } = line.profile
+        const { unload } = connection.profile
         const type = unload === 'unload_model' && { type: unload }
         const content = JSON.stringify({ model_id: this.id, ...type })
         const post = { path: unload, what, signal: progress.signal, repeatable: true }
-        const promise = await line.promise({ ...post, body: () => ({ content }) })
+        const promise = await connection.promise({ ...post, body: () => ({ content }) })
         progress.accepted()
         const reading = { type: 'UnloadModel', schema: answers.unload_model, ofJson: () => undefined }
-        await line.retrieve(promise, reading, { what, signal: progress.signal, progress })
+        await connection.retrieve(promise, reading, { what, signal: progress.signal, progress })
         await this.home.journal?.unloaded(this.id)
       },
       options,
@@ -235,23 +235,23 @@ export class RemoteModel implements Model {
     options: TrainOptions,
     prepare: () => { prepared: PreparedLoss; counted: (datum: number, position: number) => boolean },
   ): Call<TrainResult> {
-    const { line } = this.home
+    const { connection } = this.home
     return this.#call(kind, options, async (progress) => {
       let ready: ReturnType<typeof prepare>
       try {
         ready = prepare()
       } catch (error) {
-        return this.#lane.perform(refusedRequest<TrainResult>(kind, error), progress)
+        return this.#queue.perform(refusedRequest<TrainResult>(kind, error), progress)
       }
       const { prepared, counted } = ready
-      const { chunkDatums, chunkBytes } = line.limits
+      const { chunkDatums, chunkBytes } = connection.limits
       const chunks = chunksOf(prepared.data, { datums: chunkDatums, bytes: chunkBytes })
       let first = 0
       const results = chunks.map((chunk, i) => {
         const from = first
         first += chunk.data.length
         const label = options.label === undefined || i === 0 ? options.label : `${options.label}#${i + 1}`
-        const request = trainRequest(line, this.id, {
+        const request = trainRequest(connection, this.id, {
           kind,
           label,
           loss: prepared,
@@ -259,7 +259,7 @@ export class RemoteModel implements Model {
           counted: (j, t) => counted(from + j, t),
         })
         const last = i === chunks.length - 1
-        return this.#lane.perform(request, last ? progress : { ...progress, accepted: () => {} })
+        return this.#queue.perform(request, last ? progress : { ...progress, accepted: () => {} })
       })
       return mergeResults(
         await allOf(results),
@@ -297,7 +297,7 @@ export class RemoteModel implements Model {
           hint: 'Names have letters, digits, - and _ alone, at most 255.',
         })
       try {
-        return await this.#lane.perform(request, progress)
+        return await this.#queue.perform(request, progress)
       } catch (error) {
         const exists = error instanceof SequenceConflict && error.expected === undefined
         if (!exists || error.message.includes('sent before')) throw error
@@ -312,14 +312,14 @@ export class RemoteModel implements Model {
 
   /** Weights that are known to be saved, though the answer was lost. */
   async #find(type: 'training' | 'sampler', name: string): Promise<{ path: string }> {
-    const { line } = this.home
-    for (let look = 0; line.profile.checkpoints && look < mostLooks; look++) {
-      if (look > 0) await rest(line.hearing.patience.backoffMs * look, line.signal)
-      const list = await listCheckpoints(line, this.id, line.signal)
+    const { connection } = this.home
+    for (let look = 0; connection.profile.checkpoints && look < mostLooks; look++) {
+      if (look > 0) await rest(connection.hearing.patience.backoffMs * look, connection.signal)
+      const list = await listCheckpoints(connection, this.id, connection.signal)
       const found = list.find((item) => item.type === type && item.id.split('/').at(-1) === name)
       if (found) return { path: found.path }
     }
-    throw new PromiseLost(`${line.transport.url} saved ${name}, but does not say where.`, 'yes', {
+    throw new PromiseLost(`${connection.transport.url} saved ${name}, but does not say where.`, 'yes', {
       hint: 'Save again under another name.',
     })
   }
@@ -329,7 +329,11 @@ export class RemoteModel implements Model {
       this.home.check()
       return work(progress)
     }
-    return this.home.line.call(`${kind} of model ${this.id}`, async (progress) => checked(progress), options)
+    return this.home.connection.call(
+      `${kind} of model ${this.id}`,
+      async (progress) => checked(progress),
+      options,
+    )
   }
 
   #keep(sample: Promise<unknown>): void {

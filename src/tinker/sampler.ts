@@ -1,8 +1,8 @@
 /** Samples of weights that do not move. */
 import type { Progress } from './call.js'
 import type { Call, CallOptions, Sample, SampleOptions, Sampler } from './client.js'
+import { type Connection, Gone } from './connection.js'
 import { PromiseLost, ServerError, UserError } from './errors.js'
-import { Gone, type Line } from './line.js'
 import { cutAtId } from './stop.js'
 import { answers, type RequestBody } from './wire/endpoints.js'
 import { modelInputToJson, sampleResultOfJson } from './wire/json.js'
@@ -27,7 +27,7 @@ export class RemoteSampler implements Sampler {
   #next: number
 
   constructor(
-    private readonly line: Line,
+    private readonly connection: Connection,
     readonly id: string,
     private readonly origin: Origin,
   ) {
@@ -50,7 +50,7 @@ export class RemoteSampler implements Sampler {
   }
 
   #call<T>(options: CallOptions, work: (progress: Progress) => Promise<T>): Call<T> {
-    return this.line.call(
+    return this.connection.call(
       `asample of ${this.id}`,
       (progress) => {
         const sample = this.#admitted(progress, work)
@@ -67,7 +67,7 @@ export class RemoteSampler implements Sampler {
         hint: 'Take a new snapshot after a step; an opponent that stays as it is needs a model of its own.',
       })
     progress.tell('fewer samples under way')
-    const release = await this.line.samples.take(1, progress.signal)
+    const release = await this.connection.samples.take(1, progress.signal)
     try {
       return await work(progress)
     } finally {
@@ -82,8 +82,8 @@ export class RemoteSampler implements Sampler {
     progress: Progress,
     read: (response: SampleResponse) => T | string,
   ): Promise<T> {
-    const { line } = this
-    check(prompt, options, line)
+    const { connection } = this
+    check(prompt, options, connection)
     const { signal } = progress
     let reason = ''
     for (let tries = 0; tries < mostTries; tries++) {
@@ -97,30 +97,30 @@ export class RemoteSampler implements Sampler {
           ofJson: sampleResultOfJson,
           ofProtobuf: decodeSampleResponse,
         }
-        const usable = read(await line.retrieve(promise, reading, { what, signal, progress }))
+        const usable = read(await connection.retrieve(promise, reading, { what, signal, progress }))
         if (typeof usable !== 'string') return usable
         reason = usable
       } catch (error) {
         if (!(error instanceof Gone)) throw error
-        if (tries === mostTries - 1) throw lost(line, what, error)
+        if (tries === mostTries - 1) throw lost(connection, what, error)
       }
     }
-    throw new ServerError(`${line.transport.url} answers samples with ${reason}.`, {
+    throw new ServerError(`${connection.transport.url} answers samples with ${reason}.`, {
       hint: 'See whether the weights have become numbers that are none, and load the last saved ones.',
     })
   }
 
   async #send(prompt: Int32Array, options: SampleOptions, what: string, progress: Progress) {
-    const { line } = this
+    const { connection } = this
     const { signal } = progress
     const content = JSON.stringify(this.#body(prompt, options, this.#next++))
     progress.tell(`room to send ${what}`)
-    const releaseBytes = await line.sampleBytes.take(prompt.length * bytesPerToken, signal)
+    const releaseBytes = await connection.sampleBytes.take(prompt.length * bytesPerToken, signal)
     try {
-      const release = await line.dispatches.take(1, signal)
+      const release = await connection.dispatches.take(1, signal)
       try {
         progress.tell(`the server to take ${what}`)
-        return await line.promise({
+        return await connection.promise({
           path: 'asample',
           body: () => ({ content }),
           what,
@@ -128,7 +128,7 @@ export class RemoteSampler implements Sampler {
           repeatable: true,
           headers: { 'x-tinker-sampling-backpressure': '1' },
           refused: (status) => {
-            if (status === 429) line.slowDown()
+            if (status === 429) connection.slowDown()
             return false
           },
         })
@@ -162,7 +162,7 @@ export class RemoteSampler implements Sampler {
   }
 }
 
-function check(prompt: Int32Array, { topP = 1, topK = 0 }: SampleOptions, { profile }: Line): void {
+function check(prompt: Int32Array, { topP = 1, topK = 0 }: SampleOptions, { profile }: Connection): void {
   if (prompt.length === 0) throw new UserError('A sample was asked for without any prompt token.')
   if (!profile.truncates && (topP !== 1 || topK !== 0))
     throw new UserError(`top_p ${topP} and top_k ${topK} are not obeyed by ${profile.dialect} servers.`, {
@@ -202,7 +202,7 @@ function promptOf(logprobs: Float32Array | undefined, length: number): Float32Ar
   return logprobs
 }
 
-function lost({ transport }: Line, what: string, gone: Gone): PromiseLost {
+function lost({ transport }: Connection, what: string, gone: Gone): PromiseLost {
   return new PromiseLost(`${transport.url} lost ${what}, again and again: ${gone.message}.`, 'no', {
     hint: 'See whether the server runs steadily, and take a new snapshot.',
     cause: gone,

@@ -15,10 +15,10 @@ import type {
   Session,
   SessionOptions,
 } from './client.js'
+import { Connection, type Limits } from './connection.js'
 import { findDialect, sdkVersion } from './dialect.js'
 import { Auth, UserError } from './errors.js'
 import { Journal } from './journal.js'
-import { type Limits, Line } from './line.js'
 import type { Hearing } from './persistence.js'
 import { RemoteSession } from './session.js'
 import { TransportLayer } from './transport.js'
@@ -55,9 +55,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Service> {
       })
     if (config.billing_exception_max_pause_duration_sec && options.patience?.billingMs === undefined)
       patience.billingMs = config.billing_exception_max_pause_duration_sec * 1000
-    const line = new Line(transport, profile, limitsOf(config), hearing, waits, closing.signal)
+    const connection = new Connection(transport, profile, limitsOf(config), hearing, waits, closing.signal)
     if (options.journal !== undefined) journal = await Journal.open(options.journal)
-    return new RemoteService(url, line, models, journal, async () => {
+    return new RemoteService(url, connection, models, journal, async () => {
       closing.abort(new UserError(`The connection to ${url} was closed.`))
       closing.release()
       waits.close()
@@ -75,19 +75,19 @@ export async function connect(options: ConnectOptions = {}): Promise<Service> {
 class RemoteService implements Service {
   constructor(
     readonly url: string,
-    private readonly line: Line,
+    private readonly connection: Connection,
     readonly models: Answer<'get_server_capabilities'>['supported_models'],
     private readonly journal: Journal | undefined,
     readonly close: () => Promise<void>,
   ) {}
 
   get profile() {
-    return this.line.profile
+    return this.connection.profile
   }
 
   createSession(options: SessionOptions = {}): Call<Session> {
     const what = 'create_session'
-    return this.line.call(
+    return this.connection.call(
       what,
       async ({ signal }) => {
         const body: RequestBody<'create_session'> = {
@@ -96,47 +96,47 @@ class RemoteService implements Service {
           sdk_version: sdkVersion,
           type: 'create_session',
         }
-        const answer = await this.line.ask(what, body, answers.create_session, { what, signal })
+        const answer = await this.connection.ask(what, body, answers.create_session, { what, signal })
         if (answer.error_message) throw new UserError(`${this.url}: ${answer.error_message}`)
-        if (answer.warning_message) this.line.hearing.warn(`${this.url}: ${answer.warning_message}`)
+        if (answer.warning_message) this.connection.hearing.warn(`${this.url}: ${answer.warning_message}`)
         await this.journal?.session(answer.session_id, this.url)
-        return new RemoteSession(this.line, this.journal, answer.session_id)
+        return new RemoteSession(this.connection, this.journal, answer.session_id)
       },
       options,
     )
   }
 
   resume(options: CallOptions = {}): Call<Resumed | undefined> {
-    return this.line.call('the session of the journal', ({ signal }) => this.#resume(signal), options)
+    return this.connection.call('the session of the journal', ({ signal }) => this.#resume(signal), options)
   }
 
   weightsInfo(path: string, options: CallOptions = {}): Call<Answer<'weights_info'>> {
     const what = `weights_info ${path}`
     return this.#simple(what, options, (signal) =>
-      this.line.ask('weights_info', { tinker_path: path }, answers.weights_info, { what, signal }),
+      this.connection.ask('weights_info', { tinker_path: path }, answers.weights_info, { what, signal }),
     )
   }
 
   checkpoints(modelId: string, options: CallOptions = {}): Call<Checkpoint[]> {
     return this.#simple(`the checkpoints of model ${modelId}`, options, (signal) =>
-      listCheckpoints(this.line, modelId, signal),
+      listCheckpoints(this.connection, modelId, signal),
     )
   }
 
   downloadArchive(checkpoint: Checkpoint, file: string, options: CallOptions = {}): Call<void> {
     return this.#simple(`the archive of ${checkpoint.path}`, options, (signal) =>
-      downloadArchive(this.line, checkpoint, file, signal),
+      downloadArchive(this.connection, checkpoint, file, signal),
     )
   }
 
   deleteCheckpoint(checkpoint: Checkpoint, options: CallOptions = {}): Call<void> {
     return this.#simple(`the deletion of ${checkpoint.path}`, options, (signal) =>
-      deleteCheckpoint(this.line, checkpoint, signal),
+      deleteCheckpoint(this.connection, checkpoint, signal),
     )
   }
 
   #simple<T>(what: string, options: CallOptions, work: (signal: AbortSignal) => Promise<T>): Operation<T> {
-    return this.line.call(what, ({ signal }) => work(signal), options)
+    return this.connection.call(what, ({ signal }) => work(signal), options)
   }
 
   async #resume(signal: AbortSignal): Promise<Resumed | undefined> {
@@ -148,7 +148,7 @@ class RemoteService implements Service {
       })
     const creations = past.requests.filter(({ kind }) => kind === 'create_model')
     const taken = { models: past.models, resumes: past.resumes + 1 }
-    const session = new RemoteSession(this.line, this.journal, past.session, taken)
+    const session = new RemoteSession(this.connection, this.journal, past.session, taken)
     if (!(await session.alive(signal))) {
       session.close()
       return undefined

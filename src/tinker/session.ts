@@ -1,9 +1,9 @@
 /** A session: its models and samplers, kept alive by heartbeats. */
 import { link, onAbort } from './abort.js'
 import type { Call, CallOptions, Model, ModelSpec, Sampler, Session, TrainOptions } from './client.js'
+import { type Connection, Gone } from './connection.js'
 import { PromiseLost, type TinkerError, UserError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
-import { Gone, type Line } from './line.js'
 import { RemoteModel } from './model.js'
 import { isFinal } from './persistence.js'
 import { RemoteSampler } from './sampler.js'
@@ -24,26 +24,26 @@ export class RemoteSession implements Session {
   #nextSampler: number
 
   constructor(
-    private readonly line: Line,
+    private readonly connection: Connection,
     private readonly journal: Journal | undefined,
     readonly id: string,
     taken: { models: number; resumes: number } = { models: 0, resumes: 0 },
   ) {
     this.#nextModel = taken.models
     this.#nextSampler = taken.resumes * samplersPerProcess
-    this.#timer = setInterval(() => this.#beat(), line.hearing.patience.heartbeatMs).unref()
-    this.#release = onAbort(line.signal, () => this.close())
+    this.#timer = setInterval(() => this.#beat(), connection.hearing.patience.heartbeatMs).unref()
+    this.#release = onAbort(connection.signal, () => this.close())
   }
 
   createModel(spec: ModelSpec, options: TrainOptions = {}): Call<Model> {
     const number = this.#nextModel++
-    return this.line.call(
+    return this.connection.call(
       `create_model ${spec.baseModel}`,
       async (progress) => {
         this.#check()
-        if (spec.rank > this.line.profile.maxRank)
-          this.line.hearing.warn(
-            `Rank ${spec.rank} is more than the ${this.line.profile.maxRank} that ${this.line.profile.dialect} servers take unless told.`,
+        if (spec.rank > this.connection.profile.maxRank)
+          this.connection.hearing.warn(
+            `Rank ${spec.rank} is more than the ${this.connection.profile.maxRank} that ${this.connection.profile.dialect} servers take unless told.`,
           )
         const what = `create_model ${spec.baseModel}`
         const content = JSON.stringify(bodyOf(this.id, number, spec))
@@ -58,15 +58,15 @@ export class RemoteSession implements Session {
         })
         const post = { path: 'create_model', body: () => ({ content }), what, signal, repeatable: true }
         try {
-          const promise = await this.line.promise(post)
+          const promise = await this.connection.promise(post)
           progress.accepted()
           if (id !== undefined) await this.journal!.accepted(id, promise.requestId)
-          const modelId = await this.line.retrieve(promise, reading, { what, signal, progress })
+          const modelId = await this.connection.retrieve(promise, reading, { what, signal, progress })
           if (id !== undefined) await this.journal!.settled(id, 'done', modelId)
           return this.model(modelId, spec, options.label)
         } catch (error) {
           if (id !== undefined && isFinal(error)) await this.journal!.settled(id, 'failed')
-          throw error instanceof Gone ? lost(this.line, what, error) : error
+          throw error instanceof Gone ? lost(this.connection, what, error) : error
         }
       },
       options,
@@ -76,7 +76,7 @@ export class RemoteSession implements Session {
   createSampler(of: { baseModel: string } | { path: string }, options: CallOptions = {}): Call<Sampler> {
     const number = this.#nextSampler++
     const what = 'create_sampling_session'
-    return this.line.call(
+    return this.connection.call(
       what,
       async ({ signal }) => {
         this.#check()
@@ -86,8 +86,11 @@ export class RemoteSession implements Session {
           ...('path' in of ? { model_path: of.path } : { base_model: of.baseModel }),
           type: 'create_sampling_session',
         }
-        const answer = await this.line.ask(what, body, answers.create_sampling_session, { what, signal })
-        return new RemoteSampler(this.line, answer.sampling_session_id, { first: 0 })
+        const answer = await this.connection.ask(what, body, answers.create_sampling_session, {
+          what,
+          signal,
+        })
+        return new RemoteSampler(this.connection, answer.sampling_session_id, { first: 0 })
       },
       options,
     )
@@ -98,7 +101,7 @@ export class RemoteSession implements Session {
     return new RemoteModel(
       id,
       spec,
-      { line: this.line, journal: this.journal, nextSampler, check: () => this.#check() },
+      { connection: this.connection, journal: this.journal, nextSampler, check: () => this.#check() },
       label,
       past,
     )
@@ -112,7 +115,7 @@ export class RemoteSession implements Session {
     const progress = { signal, tell: () => {}, accepted: () => {} }
     try {
       const promise = { requestId: past.request, seconds: 0 }
-      const id = await this.line.retrieve(promise, reading, { what, signal, progress })
+      const id = await this.connection.retrieve(promise, reading, { what, signal, progress })
       return this.model(id, past.spec!, past.label, requests)
     } catch (error) {
       if (error instanceof Gone || isFinal(error)) return undefined
@@ -139,24 +142,26 @@ export class RemoteSession implements Session {
   async #beat(): Promise<void> {
     if (this.#beating || this.lost) return
     this.#beating = true
-    const linked = link([this.line.signal], { ms: silenceMs, late: () => new Error('no answer') })
+    const linked = link([this.connection.signal], { ms: silenceMs, late: () => new Error('no answer') })
     try {
       await this.#ask(linked.signal)
       this.#heard = performance.now()
     } catch (error) {
       if (error instanceof UserError) {
         this.lost = new UserError(
-          `Session ${this.id} is over: ${this.line.transport.url} does not know it any more.`,
+          `Session ${this.id} is over: ${this.connection.transport.url} does not know it any more.`,
           {
             hint: 'Open a new session, and load the last saved weights into new models.',
             cause: error,
           },
         )
         this.close()
-        this.line.hearing.warn(this.lost.message)
-      } else if (!this.line.signal.aborted && performance.now() - this.#heard >= silenceMs) {
+        this.connection.hearing.warn(this.lost.message)
+      } else if (!this.connection.signal.aborted && performance.now() - this.#heard >= silenceMs) {
         const seconds = Math.round((performance.now() - this.#heard) / 1000)
-        this.line.hearing.warn(`${this.line.transport.url} has not answered a heartbeat for ${seconds} s.`)
+        this.connection.hearing.warn(
+          `${this.connection.transport.url} has not answered a heartbeat for ${seconds} s.`,
+        )
       }
     } finally {
       linked.release()
@@ -166,7 +171,7 @@ export class RemoteSession implements Session {
 
   #ask(signal: AbortSignal) {
     const body: RequestBody<'session_heartbeat'> = { session_id: this.id, type: 'session_heartbeat' }
-    return this.line.ask('session_heartbeat', body, answers.session_heartbeat, {
+    return this.connection.ask('session_heartbeat', body, answers.session_heartbeat, {
       what: 'session_heartbeat',
       signal,
     })
@@ -200,7 +205,7 @@ function bodyOf(session: string, number: number, spec: ModelSpec): RequestBody<'
   }
 }
 
-function lost({ transport }: Line, what: string, gone: Gone): PromiseLost {
+function lost({ transport }: Connection, what: string, gone: Gone): PromiseLost {
   return new PromiseLost(`${transport.url} lost ${what}: ${gone.message}.`, 'unknown', {
     hint: 'Create the model anew; one that was lost may keep its place on the server.',
     cause: gone,

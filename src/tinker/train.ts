@@ -1,10 +1,10 @@
 /** Requests for gradients and log-probabilities, in protobuf or in JSON. */
 import type { Chunk } from './chunks.js'
 import type { TrainResult } from './client.js'
-import type { Request } from './lane.js'
-import type { Body, Line } from './line.js'
+import type { Body, Connection } from './connection.js'
 import type { PreparedLoss } from './loss.js'
 import { Passing } from './persistence.js'
+import type { Request } from './request-queue.js'
 import { answers } from './wire/endpoints.js'
 import { trainRequestToJson, trainResultOfJson } from './wire/json.js'
 import type { ForwardBackwardOutput } from './wire/messages.js'
@@ -18,7 +18,7 @@ type Counted = (datum: number, position: number) => boolean
 const unreadStatuses = [400, 415, 422]
 
 export function trainRequest(
-  line: Line,
+  connection: Connection,
   modelId: string,
   asked: { kind: TrainKind; label: string | undefined; loss: PreparedLoss; chunk: Chunk; counted: Counted },
 ): Request<TrainResult> {
@@ -33,13 +33,13 @@ export function trainRequest(
     forwardOnly,
   })
   const inProtobuf = (seq: number) => encodeForwardBackwardRequest(message(seq))
-  const byRoute = forwardOnly && line.profile.forward === 'route'
+  const byRoute = forwardOnly && connection.profile.forward === 'route'
   const encode = (seq: number): Body =>
-    byRoute || line.encoding === 'json'
+    byRoute || connection.encoding === 'json'
       ? { content: JSON.stringify(trainRequestToJson(message(seq))), path: kind }
       : { content: inProtobuf(seq), type: protobufType, path: 'forward_backward' }
   const result = (output: ForwardBackwardOutput) => {
-    if (!byRoute) line.encoding ??= 'protobuf'
+    if (!byRoute) connection.encoding ??= 'protobuf'
     return resultOf(output, chunk, counted)
   }
   return {
@@ -55,9 +55,9 @@ export function trainRequest(
       ofProtobuf: (bytes) => result(decodeForwardBackwardOutput(bytes)),
     },
     refused: (status) => {
-      const mayRead = line.profile.train === 'protobuf' || line.encoding !== undefined || byRoute
+      const mayRead = connection.profile.train === 'protobuf' || connection.encoding !== undefined || byRoute
       if (mayRead || !unreadStatuses.includes(status)) return false
-      line.encoding = 'json'
+      connection.encoding = 'json'
       return true
     },
   }

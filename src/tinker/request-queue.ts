@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto'
 import { messageOf } from '../core/errors.js'
 import { unlessAborted } from './abort.js'
 import type { Progress } from './call.js'
+import { type Body, type Connection, Gone, type Reading } from './connection.js'
 import { PromiseLost, SequenceConflict, ServerError } from './errors.js'
 import type { Journal, PastRequest } from './journal.js'
-import { type Body, Gone, type Line, type Reading } from './line.js'
 import { isFinal } from './persistence.js'
 
 export type Kind =
@@ -60,7 +60,7 @@ interface Job {
 /** Promises of one request that may get lost. */
 const mostLosses = 3
 
-export class Lane {
+export class RequestQueue {
   /** Number of the next request. */
   next = 1
   /** Changes of the weights that were asked for. */
@@ -73,7 +73,7 @@ export class Lane {
   #expected: number | undefined
 
   constructor(
-    private readonly line: Line,
+    private readonly connection: Connection,
     private readonly modelId: string,
     private readonly journal: Journal | undefined,
     /** Requests of an earlier process, by label. */
@@ -95,7 +95,7 @@ export class Lane {
       return result
     } catch (error) {
       this.#fail(job, error)
-      if (id !== undefined && isFinal(error) && !this.line.signal.aborted)
+      if (id !== undefined && isFinal(error) && !this.connection.signal.aborted)
         this.#note(this.journal!.settled(id, 'failed'))
       throw error
     } finally {
@@ -206,10 +206,10 @@ export class Lane {
     if (id !== undefined) note(id)
     job.open = this.#sentBefore(seq)
     progress.tell(`the server to take ${what}`)
-    const { signal } = this.line
-    const release = await this.line.trainBytes.take(request.bytes, signal)
+    const { signal } = this.connection
+    const release = await this.connection.trainBytes.take(request.bytes, signal)
     try {
-      const promise = await this.line.promise({
+      const promise = await this.connection.promise({
         path: request.kind,
         body: () => {
           job.sends++
@@ -239,17 +239,17 @@ export class Lane {
     progress: Progress,
     note: (id: number) => void,
   ): Promise<T> {
-    const { signal } = this.line
+    const { signal } = this.connection
     let promise = first
     job.state = 'sent'
     for (let losses = 0; ; losses++) {
       const what = job.what()
       try {
-        return await this.line.retrieve(promise, request.reading, { what, signal, progress })
+        return await this.connection.retrieve(promise, request.reading, { what, signal, progress })
       } catch (error) {
         if (error instanceof Gone) {
           if (losses >= mostLosses || !this.#repeatable(request.kind)) throw this.#lost(job, error)
-        } else if (error instanceof SequenceConflict && this.line.profile.order === 'expected') {
+        } else if (error instanceof SequenceConflict && this.connection.profile.order === 'expected') {
           if (losses >= mostLosses) throw error
           const known = await this.#conflict(job, request, error)
           if (known) return known.result
@@ -278,7 +278,7 @@ export class Lane {
       if (job.sends + (job.resumed ? 1 : 0) < 2) throw error
       if (request.applied) return { result: await request.applied() }
       throw new PromiseLost(
-        `${this.line.transport.url} carried out ${job.what()}, and its answer is lost.`,
+        `${this.connection.transport.url} carried out ${job.what()}, and its answer is lost.`,
         'yes',
         { hint: 'Load the last saved weights into a new model, and do the step anew.', cause: error },
       )
@@ -303,7 +303,7 @@ export class Lane {
     const jobs = [...this.#jobs]
     for (const other of jobs.slice(jobs.indexOf(job) + 1))
       if (other.state === 'queued') other.doom ??= this.#notDone(other, job.what(), error)
-    if (this.line.profile.order !== 'expected' || job.seq === undefined) return
+    if (this.connection.profile.order !== 'expected' || job.seq === undefined) return
     const counted = error instanceof SequenceConflict || error instanceof PromiseLost
     if (!counted) this.#expected = Math.min(this.#expected ?? job.seq, job.seq)
     const sent = jobs.filter((other) => other !== job && other.state === 'sent')
@@ -321,7 +321,7 @@ export class Lane {
   }
 
   #repeatable(kind: Kind): boolean {
-    const { order, deduplicates } = this.line.profile
+    const { order, deduplicates } = this.connection.profile
     if (kind !== 'forward_backward' && kind !== 'optim_step') return true
     return order === 'expected' || deduplicates !== 'none'
   }
@@ -336,7 +336,7 @@ export class Lane {
   #lost(job: Job, gone: Gone): PromiseLost {
     const harmless = job.kind === 'forward' || job.kind.startsWith('save')
     return new PromiseLost(
-      `${this.line.transport.url} lost ${job.what()}: ${messageOf(gone)}.`,
+      `${this.connection.transport.url} lost ${job.what()}: ${messageOf(gone)}.`,
       harmless ? 'no' : 'unknown',
       { hint: 'Load the last saved weights into a new model, and go on from there.', cause: gone },
     )
@@ -344,7 +344,7 @@ export class Lane {
 
   /** What cannot be written afterwards is found again by asking the server. */
   #note(write: Promise<void>): void {
-    write.catch((error) => this.line.hearing.warn(messageOf(error)))
+    write.catch((error) => this.connection.hearing.warn(messageOf(error)))
   }
 }
 

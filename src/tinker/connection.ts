@@ -69,7 +69,7 @@ const pollSlack = 0.25
 const slowDownMs = 10_000
 const slowSamples = 10
 
-export class Line {
+export class Connection {
   readonly dispatches: Budget
   readonly sampleBytes: Budget
   readonly trainBytes: Budget
