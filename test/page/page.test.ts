@@ -136,7 +136,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
       const numbers = await page.locator('figure .numbers').count()
       expect(numbers).toBe(await pictures.count())
       await page.locator('.chart .numbers summary').first().click()
-      expect(await page.locator('.chart .numbers tbody tr').count()).toBeGreaterThanOrEqual(4)
+      await expect
+        .poll(() => page.locator('.chart .numbers tbody tr').count())
+        .toBeGreaterThanOrEqual(4)
     })
 
     it('shows verdicts, reliability and ROC of a discriminator', async () => {

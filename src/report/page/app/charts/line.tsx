@@ -35,6 +35,9 @@ export interface LineChartProps {
 
 const HEIGHT = 170
 
+/** Rounds between two marks of the axis: whole ones. */
+const ROUND_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000]
+
 export function LineChart(props: LineChartProps) {
   const { title, from, to, curves } = props
   const dark = useContext(DarkContext)
@@ -159,7 +162,7 @@ function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineCh
         y: { distr: log ? 3 : 1, ...(share && !log && { range: [0, 1] as uPlot.Range.MinMax }) },
       },
       axes: [
-        { ...axis, size: 26 },
+        { ...axis, size: 26, incrs: ROUND_STEPS },
         {
           ...axis,
           size: 60,

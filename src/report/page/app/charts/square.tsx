@@ -41,7 +41,7 @@ export function ReliabilityDiagram({ reliability, color }: { reliability: Reliab
   return (
     <figure class="square">
       <figcaption>
-        Score as a forecast of “is {wordsOf[of]}” <span class="note">{count(n)} verdicts</span>
+        Reliability for “{wordsOf[of]}”<span class="note">{count(n)} verdicts</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${SIZE} ${SIZE}`}
@@ -82,7 +82,7 @@ export function RocCurve({ roc, color }: { roc: Roc; color: string }) {
   return (
     <figure class="square">
       <figcaption>
-        Score as a test of “is {wordsOf[of]}” <span class="note">AUC {number(auc)}</span>
+        ROC for “{wordsOf[of]}”<span class="note">AUC {number(auc)}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${SIZE} ${SIZE}`}
