@@ -18,6 +18,7 @@ import { loraTargets } from '../hf/lora.js'
 import { checkParameters } from '../hf/parameters.js'
 import { openSafetensors } from '../hf/safetensors.js'
 import { loadTokenizer } from '../hf/tokenizer.js'
+import { lossReport } from '../losses.js'
 import { SharedBases } from './bases.js'
 import { decodingProgram } from './model/decoding.js'
 import { Model } from './model/model.js'
@@ -161,19 +162,7 @@ export class Host {
       checkTokens(targets, model.config)
     }
     const { sums, logprobs } = trainer.forwardBackward(data, loss)
-    const report: LossReport = { loss: sums.loss, tokens: sums.tokens, logprobs }
-    if (loss.name === 'cross_entropy') return report
-    const mean = (sum: number) => (sums.tokens > 0 ? sum / sums.tokens : 0)
-    return {
-      ...report,
-      ratio: {
-        mean: mean(sums.ratioSum),
-        max: sums.ratioMax,
-        clippedLow: mean(sums.clippedLow),
-        clippedHigh: mean(sums.clippedHigh),
-        klSampler: mean(sums.klSampler),
-      },
-    }
+    return lossReport(loss, sums, logprobs)
   }
 
   optimStep(handle: number, adam: AdamParams): OptimReport {

@@ -3,7 +3,7 @@ import type { Datum } from '../../core/datum.js'
 import { ConfigError, InvariantError, NotFiniteError } from '../../core/errors.js'
 import type { Loss as WireLoss } from '../../tinker/client.js'
 import type { Loss, LossReport } from '../engine.js'
-import { emptySums, positionLoss, trainedPositions } from '../local/train/losses.js'
+import { emptySums, lossReport, positionLoss, trainedPositions } from '../losses.js'
 
 /** Throws where the data do not fit the loss, or servers cannot form it. */
 export function checkBatch(data: Datum[], loss: Loss, vocabSize: number): void {
@@ -51,19 +51,7 @@ export function reportOf(data: Datum[], loss: Loss, logprobs: Float32Array[]): L
     throw new NotFiniteError(`The loss ${loss.name} of ${data.length} sequences is ${sums.loss}.`, {
       hint: 'Training went too far: lower the learning rate, and go on from an earlier checkpoint.',
     })
-  const report = { loss: sums.loss, tokens: sums.tokens, logprobs: kept }
-  if (loss.name === 'cross_entropy') return report
-  const mean = (sum: number) => (sums.tokens > 0 ? sum / sums.tokens : 0)
-  return {
-    ...report,
-    ratio: {
-      mean: mean(sums.ratioSum),
-      max: sums.ratioMax,
-      clippedLow: mean(sums.clippedLow),
-      clippedHigh: mean(sums.clippedHigh),
-      klSampler: mean(sums.klSampler),
-    },
-  }
+  return lossReport(loss, sums, kept)
 }
 
 /**

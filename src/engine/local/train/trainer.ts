@@ -1,12 +1,12 @@
 /** Forward and backward passes of a model over batches of sequences. */
 import type { Datum } from '../../../core/datum.js'
 import type { Loss } from '../../engine.js'
+import { emptySums, type LossSums, positionLoss, trainedPositions } from '../../losses.js'
 import type { Shape } from '../graph/graph.js'
 import { type Bindings, elementsOf, type Sizes, shapeOf, sizeOf, Workspace } from '../graph/program.js'
 import type { Model } from '../model/model.js'
 import { type Differentiated, gradientIn, gradientOut } from '../model/training.js'
 import { allocate, allocateLongs, Tensor } from '../ort/tensor.js'
-import { emptySums, type LossSums, positionLoss, trainedPositions } from './losses.js'
 import { causalMask, type Packed, pack, planMicroBatches } from './pack.js'
 
 export interface TrainingPrograms {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Datum } from '../../../core/datum.js'
-import { InvariantError } from '../../../core/errors.js'
-import type { Loss } from '../../engine.js'
+import type { Datum } from '../core/datum.js'
+import { InvariantError } from '../core/errors.js'
+import type { Loss } from './engine.js'
 import { emptySums, positionLoss, trainedPositions } from './losses.js'
 
 /** A datum of one position. */

@@ -1,7 +1,7 @@
 /** Losses as functions of the target's log-probability ℓ; formulas and names after Tinker. */
-import type { Datum } from '../../../core/datum.js'
-import { InvariantError } from '../../../core/errors.js'
-import type { Loss } from '../../engine.js'
+import type { Datum } from '../core/datum.js'
+import { InvariantError } from '../core/errors.js'
+import type { Loss, LossReport } from './engine.js'
 
 export interface LossSums {
   loss: number
@@ -91,4 +91,21 @@ export function positionLoss(datum: Datum, t: number, logprob: number, loss: Los
     derivative += strength * (1 - Math.exp(gap))
   }
   return derivative
+}
+
+/** Sums as the contract reports them: a loss's sum, and the means of policy losses. */
+export function lossReport(loss: Loss, sums: LossSums, logprobs: Float32Array[]): LossReport {
+  const report = { loss: sums.loss, tokens: sums.tokens, logprobs }
+  if (loss.name === 'cross_entropy') return report
+  const mean = (sum: number) => (sums.tokens > 0 ? sum / sums.tokens : 0)
+  return {
+    ...report,
+    ratio: {
+      mean: mean(sums.ratioSum),
+      max: sums.ratioMax,
+      clippedLow: mean(sums.clippedLow),
+      clippedHigh: mean(sums.clippedHigh),
+      klSampler: mean(sums.klSampler),
+    },
+  }
 }
