@@ -99,10 +99,10 @@ describe('sparring ui', () => {
     mkdirSync(join(folder, 'runs'))
     const { url, get } = await serving(join(folder, 'runs'), '--port', '0')
     const small = ['texts_per_round=2', 'questions=3', 'answers=3'].map((each) => `settings.${each}`)
-    const anchors = ['every=1', 'heldout.n=16', 'heldout.greedy=false'].map((each) => `anchors.${each}`)
+    const anchors = ['every=1', 'heldout.n=64', 'heldout.greedy=false'].map((each) => `anchors.${each}`)
     const settings = [...small, ...anchors, 'engine.threads=1'].flatMap((each) => ['--set', each])
     const run = join(folder, 'runs', 'live')
-    const training = sparring(['train', 'pasodoble-tiny', '--rounds', '3', '--run', run, ...settings])
+    const training = sparring(['train', 'pasodoble-tiny', '--rounds', '10', '--run', run, ...settings])
 
     const response = await fetch(new URL(address.events('live', 0), url))
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -122,17 +122,17 @@ describe('sparring ui', () => {
     }
     expect((await training).status).toBe(0)
     expect(statuses).toContain('running')
-    expect(rounds).toEqual([1, 2, 3])
+    expect(rounds).toEqual(Array.from({ length: 10 }, (_, i) => i + 1))
     const summary = (await get<{ runs: RunSummary[] }>(address.runs())).runs[0]!
     expect(summary).toMatchObject({
       id: 'live',
       status: 'finished',
       game: 'pasodoble',
-      round: 3,
-      anchor: { n: 16 },
+      round: 10,
+      anchor: { n: 64 },
     })
     const { rows, total } = await get<RolloutsAnswer>(
-      address.rollouts('live', { role: 'solver', from: 3, to: 3 }),
+      address.rollouts('live', { role: 'solver', from: 10, to: 10 }),
     )
     expect(total).toBeGreaterThan(0)
     const match = await get<Match>(address.match('live', rows[0]!))

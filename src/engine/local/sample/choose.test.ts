@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { samplingDistribution } from '../../../../test/support/sampling.js'
 import { chiSquareP } from '../../../../test/support/statistics.js'
-import { EngineError } from '../../../core/errors.js'
+import { NotFiniteError } from '../../../core/errors.js'
 import { randomStream } from '../../../core/random.js'
 import { chooseToken, samplingEntropy } from './choose.js'
 
@@ -101,7 +101,7 @@ describe('chooseToken', () => {
 
 describe('probabilities that are not numbers', () => {
   it.each([{}, { topK: 2 }, { topP: 0.5 }, { temperature: 0 }])('are an error, with %o', (changes) => {
-    expect(() => choose([Number.NaN, Number.NaN, Number.NaN], 0.5, changes)).toThrow(EngineError)
+    expect(() => choose([Number.NaN, Number.NaN, Number.NaN], 0.5, changes)).toThrow(NotFiniteError)
   })
 })
 
