@@ -136,9 +136,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       const numbers = await page.locator('figure .numbers').count()
       expect(numbers).toBe(await pictures.count())
       await page.locator('.chart .numbers summary').first().click()
-      await expect
-        .poll(() => page.locator('.chart .numbers tbody tr').count())
-        .toBeGreaterThanOrEqual(4)
+      await expect.poll(() => page.locator('.chart .numbers tbody tr').count()).toBeGreaterThanOrEqual(4)
     })
 
     it('shows verdicts, reliability and ROC of a discriminator', async () => {
@@ -271,7 +269,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       expect(await page.evaluate('window.hit')).toBeUndefined()
       expect(await text('.crumb')).toContain('hostile <b>')
       const controls = await page.locator('.card .text').nth(1).innerText()
-      expect(controls).toBe('a␀b␛[31mcRLOdesreverLRI ZWSP')
+      expect(controls).toBe('aNULbESC[31mcRLOdesreverLRI ZWSP')
       expect(await page.locator('.card .text').nth(2).innerText()).toBe(hostile.rightToLeft)
       await show('/run/hostile%20%3Cb%3E/rollouts?role=solver&from=1&to=1&order=old')
       await page.locator('.virtual .row').first().waitFor()

@@ -59,11 +59,11 @@ describe('stance', () => {
 describe('stepsOf', () => {
   it('reads the steps of a prompt', () => {
     const prompt =
-      'Check it.\nStep k: what you found\nProblem: 1+2\nStep 1: 1+2=3\n\nStep 2: 3\nmore\nStep 3: \\boxed{3}<end>\nmodel'
+      'Check it.\nStep k: what you found\nProblem: 1+2\nStep 1: 1+2=3\n\nStep 2: 3\nmore\nStep 3: \\boxed{3}<|im_end|>\nmodel'
     expect(stepsOf(prompt)).toEqual([
       { number: 1, text: '1+2=3' },
       { number: 2, text: '3\nmore' },
-      { number: 3, text: '\\boxed{3}<end>' },
+      { number: 3, text: '\\boxed{3}' },
     ])
   })
 })

@@ -45,13 +45,16 @@ export function stance(verdicts: readonly { verdict: 'YES' | 'NO' | null }[]): S
   return said.has('NO') ? 'no' : 'unread'
 }
 
-/** Steps of a solution as a critic was shown them: the lines `Step N: ...` of its prompt, with the lines that go on. */
+/**
+ * Steps of a solution as a critic was shown them: the lines `Step N: ...` of its prompt, with the lines that go on. The mark
+ * that ends a chat message is none of theirs.
+ */
 export function stepsOf(prompt: string): { number: number; text: string }[] {
   const heads = [...prompt.matchAll(/^Step (\d+):[ \t]?/gm)]
   return heads.map((head, i) => {
     const start = head.index + head[0].length
     const rest = prompt.slice(start, heads[i + 1]?.index)
     const text = i + 1 < heads.length ? rest : (rest.split('\n')[0] ?? '')
-    return { number: Number(head[1]), text: text.replace(/\s+$/, '') }
+    return { number: Number(head[1]), text: text.replace(/\s+$|<\|[^|<>]*\|>$/g, '') }
   })
 }

@@ -6,12 +6,12 @@ describe('stretches', () => {
   it('names what cannot be seen and leaves the rest', () => {
     expect(stretches('a\u0000b\u202ec\n\td')).toEqual([
       { text: 'a', mark: false },
-      { text: '\u2400', mark: true },
+      { text: 'NUL', mark: true },
       { text: 'b', mark: false },
       { text: 'RLO', mark: true },
       { text: 'c\n\td', mark: false },
     ])
-    expect(plain('\u007f\u0085\u200b\ufeff\ud800')).toBe('\u2421U+0085ZWSPBOMU+D800')
+    expect(plain('\u007f\u0085\u200b\ufeff\ud800')).toBe('DELU+0085ZWSPBOMU+D800')
   })
 
   it('leaves whole characters of any plane', () => {

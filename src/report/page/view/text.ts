@@ -6,6 +6,12 @@ export interface Stretch {
   mark: boolean
 }
 
+/** Names of the first 32 characters, as ASCII gives them. */
+const controls =
+  'NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(
+    ' ',
+  )
+
 /** Names of characters that change how others are laid out, or that have no width. */
 const names: Record<number, string> = {
   173: 'SHY',
@@ -58,8 +64,8 @@ export function plain(text: string): string {
 
 function nameOf(character: string): string {
   const code = character.codePointAt(0)!
-  if (code < 32) return String.fromCodePoint(0x2400 + code)
-  if (code === 127) return '\u2421'
+  if (code < 32) return controls[code]!
+  if (code === 127) return 'DEL'
   return names[code] ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
 }
 

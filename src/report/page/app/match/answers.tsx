@@ -2,7 +2,7 @@
 import type { Part, Rollout } from '../../../api.js'
 import { number, signed, words } from '../../view/format.js'
 import { sameRef } from '../../view/inlined.js'
-import { plain } from '../../view/text.js'
+import { beginning, plain } from '../../view/text.js'
 import { Completion } from '../texts.js'
 import { type MatchProps, Step } from './match.js'
 
@@ -51,7 +51,7 @@ function AnswerCard(props: { run: string; answer: Rollout; heat: boolean; here: 
       <header>
         <Grade grade={grade} />
         <b>#{answer.index ?? answer.line}</b>
-        {typeof extracted === 'string' && <bdi class="answer">{plain(extracted)}</bdi>}
+        {typeof extracted === 'string' && <bdi class="answer">{plain(beginning(extracted, 80))}</bdi>}
         {verdict !== null && verdict !== undefined && verdict !== 'equal' && (
           <small>{plain(words(String(verdict)))}</small>
         )}

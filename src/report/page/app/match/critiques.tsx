@@ -24,12 +24,13 @@ export function Critiques({ run, match, heat, color }: MatchProps) {
   )
 }
 
-/** Critiques of the same text, together. */
+/** Critiques of the same exhibit, together. */
 function exhibits(critiques: readonly Critique[]): Critique[][] {
   const groups = new Map<string, Critique[]>()
   for (const critique of critiques) {
-    const { prompt } = critique.rollout
-    groups.set(prompt, [...(groups.get(prompt) ?? []), critique])
+    const { of, answer, plantedStep, rollout } = critique
+    const exhibit = `${of} ${answer} ${plantedStep} ${rollout.prompt}`
+    groups.set(exhibit, [...(groups.get(exhibit) ?? []), critique])
   }
   return [...groups.values()]
 }

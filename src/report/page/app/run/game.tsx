@@ -154,6 +154,12 @@ function Judging({ detail, version }: { detail: RunDetail; version: number }) {
 
 const yesRates = /^(verdicts\/yes_\w+_frac|critic\/(yes|evidence_yes|fooled)_frac|critic\/false_alarm)$/
 
+/** `verdicts/yes_reference_frac` is that of references; `critic/yes_frac` that of all solutions. */
+function yesLabel(name: string): string {
+  const rest = name.split('/')[1]!.replace(/_frac$/, '')
+  return rest === 'yes' ? 'solutions' : words(rest.replace(/^yes_/, ''))
+}
+
 function YesRates({ detail, version, role }: { detail: RunDetail; version: number; role: string }) {
   const source = useSource()
   const dark = useContext(DarkContext)
@@ -169,7 +175,7 @@ function YesRates({ detail, version, role }: { detail: RunDetail; version: numbe
           share
           {...{ from, to }}
           curves={names.map((name, i) => ({
-            label: words(name.split('/')[1]!.replace(/^yes_|_frac$/g, '')),
+            label: yesLabel(name),
             color: lineColor(i, dark),
             values: columns[name]?.mean ?? [],
           }))}
