@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type CommandOptions, runScript } from '../../test/support/command.js'
@@ -173,10 +173,11 @@ describe('sparring train', () => {
 
   it('plays nothing in a dry run, and writes nothing', async () => {
     const { cwd, train } = workplace()
+    mkdirSync(join(cwd, 'anywhere'))
     const { status, stdout, events } = await train('fake.yaml', { dryRun: true, json: true })
     expect(status).toBe(0)
-    expect(events.map(({ event }) => event)).toEqual(['config', 'memory'])
+    expect(events.map(({ event }) => event)).toEqual(['config', 'plan', 'memory'])
     expect(stdout).toContain('"weights"')
-    expect(readdirSync(cwd)).toEqual(['fake.yaml'])
+    expect(readdirSync(cwd)).toEqual(['anywhere', 'fake.yaml'])
   })
 })

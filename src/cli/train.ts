@@ -4,13 +4,13 @@ import { ConfigError } from '../core/errors.js'
 import type { Alarm } from '../runs/alarms.js'
 import { latestRunFolder, newRunFolder, RunDirectory, requireRun } from '../runs/directory.js'
 import type { RunEvent } from '../runs/events.js'
-import { gameContext, openMatch } from '../runs/match.js'
+import { openMatch } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
 import { type Outcome, train as play } from '../runs/runner.js'
 import { checkUnchanged } from '../runs/unchanged.js'
+import { dryRun } from './dry-run.js'
 import { duration, interval, number } from './progress/format.js'
-import { memoryLines } from './progress/lines.js'
 import { createProgress, type Progress } from './progress/progress.js'
 
 export interface TrainFlags {
@@ -135,24 +135,6 @@ function listenForEnd(progress: Progress, goOn: string, release: () => void) {
     signal: abort.signal,
     stopping: () => asked > 0,
     close: () => process.off('SIGINT', hear).off('SIGTERM', hear),
-  }
-}
-
-/** Checks everything that a run needs, data and models included, and plays nothing. */
-async function dryRun(loaded: LoadedRecipe, json: boolean, parts: Parts): Promise<void> {
-  const match = await openMatch(loaded, parts)
-  try {
-    const { memory, recipe, game } = match
-    await game.setup(gameContext(match, 'setup', new AbortController().signal, () => {}))
-    const lines = json
-      ? [
-          JSON.stringify({ event: 'config', run: null, config: recipe }),
-          JSON.stringify({ event: 'memory', ...memory }),
-        ]
-      : [JSON.stringify(recipe, null, 2), ...memoryLines(memory)]
-    process.stdout.write(`${lines.join('\n')}\n`)
-  } finally {
-    await match.close()
   }
 }
 

@@ -101,6 +101,10 @@ export interface Game<Config = unknown, State = unknown> {
   duel?(config: Config): Duel<Config> | undefined
   /** The largest demands of a round, for the memory plan. */
   workload?(config: Config): Workload
+  /** What a round asks of each role at most, for the forecast of a dry run: prompts are as long as their limits, completions too. */
+  demands?(config: Config): Record<string, Demand>
+  /** Files that the settings name. */
+  files?(config: Config): NeededFile[]
 }
 
 /**
@@ -134,6 +138,36 @@ export interface Workload {
   longestSequence: number
   /** Most completions sampled at once. */
   sampleRows: number
+}
+
+/** Upper bounds of a round, of the seat of one role. */
+export interface Demand {
+  sampled: SampleDemand[]
+  /** Sequences that are trained in `steps` optimizer steps, each of `tokens` at most, prompts included. */
+  trained?: { sequences: number; tokens: number; steps: number }
+  /** A frozen copy of the start weights is kept, and, where `scores`, asked for log-probabilities of what is trained. */
+  start?: { scores: boolean }
+  /** Sequences whose log-probabilities are asked for beside, without a gradient. */
+  scored?: number
+}
+
+export interface SampleDemand {
+  prompts: number
+  /** Of each prompt. */
+  completions: number
+  promptTokens: number
+  completionTokens: number
+  /** Rounds between such samples. @default 1 */
+  every?: number
+}
+
+/** A file or folder of the user's. */
+export interface NeededFile {
+  /** Key that names it, such as `settings.knowledge.path`. */
+  key: string
+  path: string
+  /** What it must hold, in a few words. */
+  what: string
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a game whose settings and state are its own business

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { DataError } from '../core/errors.js'
 import type { RandomStream } from '../core/random.js'
 import { loadQuestions } from '../data/problems.js'
-import type { GameContext } from './game.js'
+import type { GameContext, NeededFile } from './game.js'
 import { oncePerRun } from './once.js'
 import { takeInPasses } from './passes.js'
 
@@ -29,6 +29,12 @@ interface ProblemSettings {
   problems: string
   problems_limit: number
   problems_per_round: number
+}
+
+/** The file of the problems, where they are of one. */
+export function problemFiles({ problems }: ProblemSettings): NeededFile[] {
+  if (problems === 'arithmetic') return []
+  return [{ key: 'settings.problems', path: problems, what: 'JSONL of {problem, answer}' }]
 }
 
 export interface Problem {

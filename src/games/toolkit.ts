@@ -7,7 +7,17 @@ export type { RandomStream } from '../core/random.js'
 export type { Rollout } from '../core/rollout.js'
 export { lastBoxed } from '../grader/extract/boxed.js'
 export { type ChatPrompt, chat, encodePrompt, fill } from './chat.js'
-export type { Game, GameContext, Role, RolloutRecord, RoundReport, Workload, World } from './game.js'
+export type {
+  Demand,
+  Game,
+  GameContext,
+  NeededFile,
+  Role,
+  RolloutRecord,
+  RoundReport,
+  Workload,
+  World,
+} from './game.js'
 export { against, type Comparisons, comparisons } from './grading.js'
 export { allEqual, groupAdvantages, mean, std } from './grpo/advantages.js'
 export type { Sample } from './grpo/data.js'

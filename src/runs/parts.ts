@@ -16,6 +16,8 @@ export interface EngineSurroundings {
   /** Hears what is waited for. */
   onWait?: (sentence: string) => void
   onWarning?: (sentence: string) => void
+  /** No server is asked: policies there have tokenizers and nothing else. */
+  dry?: boolean
 }
 
 /** Passed in, so that a test can bring its own engine and game. */
@@ -38,7 +40,11 @@ export const parts: Parts = {
     const games = await import('../games/index.js')
     return games.loadGame(name)
   },
-  async openEngine(engine, { run, ...hearing } = {}) {
+  async openEngine(engine, { run, dry, ...hearing } = {}) {
+    if (engine.kind === 'tinker' && dry) {
+      const { UnreachedEngine } = await import('../engine/tinker/unreached.js')
+      return new UnreachedEngine()
+    }
     if (engine.kind === 'tinker') {
       const { openTinkerEngine } = await import('../engine/tinker/index.js')
       const { url, dialect } = engine

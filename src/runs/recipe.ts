@@ -160,6 +160,12 @@ export const recipeSchema = z.strictObject({
     .string()
     .optional()
     .describe("Folder that relative paths start from; the run file's own where absent"),
+  sources: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe(
+      'Where files that it names come from, by their paths; a dry run tells it of those that are missing',
+    ),
   game: z
     .string()
     .min(1)

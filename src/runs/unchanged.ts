@@ -3,7 +3,16 @@ import { ConfigError } from '../core/errors.js'
 import type { Recipe } from './recipe.js'
 
 /** Keys that no finished round depends on. */
-const free = ['rounds', 'checkpoint', 'anchors.every', 'alarms', 'engine.threads', 'engine.url', 'folder']
+const free = [
+  'rounds',
+  'checkpoint',
+  'anchors.every',
+  'alarms',
+  'engine.threads',
+  'engine.url',
+  'folder',
+  'sources',
+]
 
 /** Throws ConfigError where a run's recipe and the one it shall go on with differ. */
 export function checkUnchanged(begun: Recipe, wanted: Recipe, run: string): void {

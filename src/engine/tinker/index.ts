@@ -13,19 +13,21 @@ import { Servers, type TinkerEngineOptions } from './servers.js'
 export type { TinkerPolicy } from './policy.js'
 export type { TinkerEngineOptions } from './servers.js'
 
+export const capabilities: EngineCapabilities = {
+  name: 'tinker',
+  exactEntropy: false,
+  deterministic: false,
+  temperedLoss: false,
+  remote: true,
+}
+
 /** Servers are reached when the first policy is opened. */
 export function openTinkerEngine(options: TinkerEngineOptions = {}): TinkerEngine {
   return new TinkerEngine(options)
 }
 
 export class TinkerEngine implements Engine {
-  readonly capabilities: EngineCapabilities = {
-    name: 'tinker',
-    exactEntropy: false,
-    deterministic: false,
-    temperedLoss: false,
-    remote: true,
-  }
+  readonly capabilities = capabilities
   readonly #servers: Servers
   readonly #warned = new Set<string>()
 
@@ -86,7 +88,7 @@ export class TinkerEngine implements Engine {
   }
 }
 
-function checkLora(lora: LoraSpec | undefined): LoraSpec {
+export function checkLora(lora: LoraSpec | undefined): LoraSpec {
   if (!lora)
     throw new ConfigError('The Tinker engine trains adapters only, and a role has no lora.', {
       hint: 'Add it to the role, as in lora: {rank: 16}.',

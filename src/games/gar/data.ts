@@ -6,6 +6,7 @@ import { ConfigError, DataError } from '../../core/errors.js'
 import type { RandomStream } from '../../core/random.js'
 import { checkRecord, readJsonl, unreadable } from '../../data/jsonl.js'
 import { parquetColumns, readParquetRows } from '../../data/parquet.js'
+import type { NeededFile } from '../game.js'
 import type { Config } from './config.js'
 import type { Solution } from './references.js'
 
@@ -38,6 +39,16 @@ const tests = z
   .nullish()
   .transform((value) => value ?? [])
 const answer = z.union([z.string().min(1), z.number()]).transform(String)
+
+/** The file of `settings.data`, where one is named. */
+export function tracedFiles(
+  { path, problem, answer, traces, tests }: Config['data'],
+  task: Config['task'],
+): NeededFile[] {
+  if (path === '') return []
+  const columns = [problem, task === 'maths' ? answer : tests, traces].join(', ')
+  return [{ key: 'settings.data.path', path, what: `problems, JSONL or Parquet with the columns ${columns}` }]
+}
 
 /**
  * Reads the file of `settings.data`. A problem without worked solutions stays; solutions that `correct` calls false, and

@@ -16,6 +16,7 @@ import { sampleGroups } from '../grpo/sampling.js'
 import { takeInPasses } from '../passes.js'
 import { checkAnswers } from './answers.js'
 import { type Config, config } from './config.js'
+import { tracedFiles } from './data.js'
 import { duel } from './duel.js'
 import { freshGuard, type Guard, watch } from './guard.js'
 import { judgeSlices } from './judge.js'
@@ -81,16 +82,77 @@ export const gar: Game<Config, Guard> = {
 
   duel: ({ judge }) => (judge === 'none' ? undefined : duel),
 
+  demands(config) {
+    const { reasoner, discriminator, problems_per_round, answers, verdicts, judge } = config
+    const { train_discriminator: learns, rd_form, calibration_slices, probe_every, probe_slices } = config
+    const slices = judgedSlices(config)
+    const judgments = slices * verdicts
+    const measured = learns && rd_form !== 'hard' ? judgments : Math.min(calibration_slices, judgments)
+    const completionTokens = longestCompletion(config)
+    const judging = {
+      promptTokens: discriminator.max_prompt_tokens,
+      completionTokens: discriminator.max_tokens,
+    }
+    const copies = reasoner.kl + discriminator.kl + probe_every > 0
+    // Slices of known quality and of this round; the start weights judge the second half.
+    const probes = judge === 'slices' && probe_every > 0 ? 2 * probe_slices : 0
+    return {
+      reasoner: {
+        sampled: [
+          {
+            prompts: problems_per_round,
+            completions: answers,
+            promptTokens: reasoner.max_prompt_tokens,
+            completionTokens,
+          },
+        ],
+        trained: {
+          sequences: problems_per_round * answers,
+          tokens: reasoner.max_prompt_tokens + completionTokens,
+          steps: 1,
+        },
+        ...(copies && { start: { scores: reasoner.kl > 0 } }),
+      },
+      discriminator: {
+        sampled: [
+          { prompts: slices, completions: verdicts, ...judging },
+          { prompts: probes, completions: 1, ...judging, every: probe_every || 1 },
+        ],
+        ...(learns &&
+          judgments > 0 && {
+            trained: {
+              // The verdict loss sends two more sequences a judgment.
+              sequences: judgments * (rd_form === 'bce' ? 3 : 1),
+              tokens: judging.promptTokens + judging.completionTokens,
+              steps: 1,
+            },
+          }),
+        ...(copies && { start: { scores: learns && discriminator.kl > 0 } }),
+        scored: measured,
+      },
+    }
+  },
+
+  files: ({ data, task, references }) => [
+    ...tracedFiles(data, task),
+    ...(typeof references === 'object'
+      ? [
+          {
+            key: 'settings.references.path',
+            path: references.path,
+            what: 'worked solutions, JSONL or Parquet',
+          },
+        ]
+      : []),
+  ],
+
   workload(config) {
-    const { reasoner, discriminator, problems_per_round, answers, verdicts, slicer } = config
+    const { reasoner, discriminator, problems_per_round, answers, verdicts } = config
     const rows = problems_per_round * answers
     const length = (role: typeof reasoner | typeof discriminator, most: number) =>
       role.max_prompt_tokens + most
     const tokens = longestCompletion(config)
-    // As many references as slices; a completion has as many slices as its tokens hold, and one at least.
-    const slices = config.max_slices || config.partial_slices || Math.ceil(tokens / slicer.max_tokens)
-    const judged =
-      config.judge === 'none' ? 0 : 2 * rows * verdicts * (config.judge === 'solution' ? 1 : slices)
+    const judged = judgedSlices(config) * verdicts
     return {
       trainTokens: Math.max(
         rows * length(reasoner, tokens),
@@ -103,6 +165,18 @@ export const gar: Game<Config, Guard> = {
       sampleRows: Math.max(rows, judged),
     }
   },
+}
+
+/**
+ * Most slices that are judged in a round, references included, of which there are as many. A completion has as many slices as
+ * its tokens hold, and one at least.
+ */
+function judgedSlices(config: Config): number {
+  const { judge, problems_per_round, answers, max_slices, partial_slices, slicer } = config
+  if (judge === 'none') return 0
+  const held = Math.ceil(longestCompletion(config) / slicer.max_tokens)
+  const each = judge === 'solution' ? 1 : max_slices || partial_slices || held
+  return 2 * problems_per_round * answers * each
 }
 
 /** Step 1: the next problems of shuffled passes; a problem whose prompt is too long is passed over. */

@@ -12,7 +12,7 @@ import type { Rollout } from '../../core/rollout.js'
 import type { Verdict } from '../../grader/grader.js'
 import type { Game, GameContext, RoundReport } from '../game.js'
 import { against, comparisons } from '../grading.js'
-import { type LabelledProblem, labelledProblemsOfRound, labelledSource } from '../problems.js'
+import { type LabelledProblem, labelledProblemsOfRound, labelledSource, problemFiles } from '../problems.js'
 import { encodeQuestion, isFormatted, solverPrompt } from '../solver.js'
 import { groupAdvantages } from './advantages.js'
 import { type Config, config } from './config.js'
@@ -69,6 +69,23 @@ export const grpo: Game<Config, State> = {
   },
 
   anchorPrompt: ({ solver }, problem) => solverPrompt(solver, problem),
+
+  demands({ solver, problems_per_round: prompts, answers, steps, kl }) {
+    const { max_prompt_tokens: promptTokens, max_tokens: completionTokens } = solver
+    return {
+      solver: {
+        sampled: [{ prompts, completions: answers, promptTokens, completionTokens }],
+        trained: {
+          sequences: prompts * answers,
+          tokens: promptTokens + completionTokens,
+          steps: Math.min(steps, prompts),
+        },
+        ...(kl > 0 && { start: { scores: true } }),
+      },
+    }
+  },
+
+  files: problemFiles,
 
   workload({ solver, problems_per_round, answers, steps }) {
     const length = solver.max_prompt_tokens + solver.max_tokens

@@ -73,6 +73,39 @@ export const rZero: Game<Config, State> = {
 
   duel: () => duel,
 
+  demands({ challenger, solver, groups, questions, votes, questions_per_round, answers, steps, kl }) {
+    const length = (role: Config['challenger'] | Config['solver']) => ({
+      promptTokens: role.max_prompt_tokens,
+      completionTokens: role.max_tokens,
+    })
+    const voting = { prompts: groups * questions, completions: votes, ...length(solver) }
+    const learning = { prompts: questions_per_round, completions: answers, ...length(solver) }
+    const rows = ({ prompts, completions }: typeof voting) => prompts * completions
+    const trained = (role: typeof challenger | typeof solver, groups: number, sequences: number) => ({
+      sequences,
+      tokens: role.max_prompt_tokens + role.max_tokens,
+      steps: Math.min(steps, groups),
+    })
+    const start = kl > 0 && { start: { scores: true } }
+    return {
+      challenger: {
+        sampled: [{ prompts: groups, completions: questions, ...length(challenger) }],
+        trained: trained(challenger, groups, groups * questions),
+        ...start,
+      },
+      solver: {
+        sampled: [rows(voting) > rows(learning) ? voting : learning],
+        trained: trained(solver, questions_per_round, questions_per_round * answers),
+        ...start,
+      },
+    }
+  },
+
+  files: ({ knowledge }) =>
+    knowledge === 'none'
+      ? []
+      : [{ key: 'settings.knowledge', path: knowledge, what: 'knowledge texts, JSONL or Parquet' }],
+
   workload({ challenger, solver, groups, questions, votes, questions_per_round, answers, steps }) {
     const length = (role: Config['challenger'] | Config['solver']) => role.max_prompt_tokens + role.max_tokens
     const share = (count: number) => Math.ceil(count / steps)

@@ -66,6 +66,17 @@ export function sftOn(conversations?: ChatMessage[][]): Game<Config, State> {
       return { state, report: { metrics, rollouts: [] } }
     },
 
+    demands: ({ batch_size, max_tokens }) => ({
+      student: { sampled: [], trained: { sequences: batch_size, tokens: max_tokens, steps: 1 } },
+    }),
+
+    files: ({ data }) =>
+      data.map((path, i) => ({
+        key: `settings.data.${i}`,
+        path,
+        what: 'JSONL of conversations, {messages: [{role, content}]}',
+      })),
+
     workload: ({ batch_size, max_tokens }) => ({
       trainTokens: batch_size * max_tokens,
       longestSequence: max_tokens,

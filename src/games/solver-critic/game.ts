@@ -14,7 +14,7 @@ import type { Game, GameContext } from '../game.js'
 import { fraction } from '../grpo/metrics.js'
 import { klTerm, startPolicies } from '../grpo/reference.js'
 import { policySteps, type StepReport, shareOut } from '../grpo/step.js'
-import { labelledSource, problemSource, problemsOfRound } from '../problems.js'
+import { labelledSource, problemFiles, problemSource, problemsOfRound } from '../problems.js'
 import { solverPrompt } from '../solver.js'
 import { type Config, config } from './config.js'
 import { drift } from './drift.js'
@@ -78,6 +78,50 @@ export const solverCritic: Game<Config, State> = {
   anchorPrompt: ({ solver }, problem) => solverPrompt(solver, problem),
 
   duel: () => duel,
+
+  demands(config) {
+    const { solver, critic, problems_per_round: problems, answers, critiques, steps, revise } = config
+    const solutions = problems * answers
+    const share = config.evidence_share
+    const exhibits = solutions + 2 * Math.round((solutions * share) / (1 - share) / 2)
+    const length = (role: typeof solver | typeof critic) => ({
+      promptTokens: role.max_prompt_tokens,
+      completionTokens: role.max_tokens,
+    })
+    const trained = (role: typeof solver | typeof critic, sequences: number) => ({
+      sequences,
+      tokens: role.max_prompt_tokens + role.max_tokens,
+      steps: Math.min(steps, problems),
+    })
+    const revisions = revise ? solutions * critiques : 0
+    const copies = config.kl > 0 || config.drift_every > 0
+    const start = copies && { start: { scores: config.kl > 0 } }
+    return {
+      solver: {
+        sampled: [
+          { prompts: problems, completions: answers, ...length(solver) },
+          { prompts: revisions, completions: 1, ...length(solver) },
+        ],
+        trained: trained(solver, solutions + revisions),
+        ...start,
+      },
+      critic: {
+        sampled: [
+          { prompts: exhibits, completions: critiques, ...length(critic) },
+          {
+            prompts: config.drift_every > 0 ? exhibits : 0,
+            completions: 1,
+            ...length(critic),
+            every: config.drift_every || 1,
+          },
+        ],
+        ...(config.frozen !== 'critic' && { trained: trained(critic, exhibits * critiques) }),
+        ...start,
+      },
+    }
+  },
+
+  files: problemFiles,
 
   workload({ solver, critic, problems_per_round, answers, critiques, evidence_share, steps }) {
     const length = (role: Config['solver'] | Config['critic']) => role.max_prompt_tokens + role.max_tokens

@@ -14,7 +14,7 @@ import { takeInPasses } from '../../passes.js'
 import { type Example, encodeConversation } from '../../sft/examples.js'
 import { fineTuneStep } from '../../sft/step.js'
 import { cutPieces } from '../cut.js'
-import { loadSolutions, loadTracedProblems } from '../data.js'
+import { loadSolutions, loadTracedProblems, tracedFiles } from '../data.js'
 import { judgeSlices } from '../judge.js'
 import type { Judgment } from '../play.js'
 import { qualityMetrics } from '../probe.js'
@@ -79,6 +79,28 @@ export const garSft: Game<Config, State> = {
       },
     }
   },
+
+  demands: ({ batch_size, max_sequence_tokens, validation_slices, validate_every, discriminator }) => ({
+    discriminator: {
+      sampled: [
+        {
+          prompts: validation_slices,
+          completions: 1,
+          promptTokens: discriminator.max_prompt_tokens,
+          completionTokens: discriminator.max_tokens,
+          every: validate_every,
+        },
+      ],
+      trained: { sequences: batch_size, tokens: max_sequence_tokens, steps: 1 },
+    },
+  }),
+
+  files: ({ data, labels, others }) => [
+    ...tracedFiles(data, 'maths'),
+    ...(labels === 'source' && others.path !== ''
+      ? [{ key: 'settings.others.path', path: others.path, what: 'worked solutions, JSONL or Parquet' }]
+      : []),
+  ],
 
   workload: ({ batch_size, max_sequence_tokens, validation_slices, discriminator }) => ({
     trainTokens: batch_size * max_sequence_tokens,
