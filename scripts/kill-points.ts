@@ -37,7 +37,7 @@ function start(run: string, resume: boolean): ChildProcess {
     ...values.set,
   ].flatMap((setting) => ['--set', setting])
   const flags = ['--run', run, '--rounds', String(rounds), '--json', ...(resume ? ['--resume'] : settings)]
-  return spawn(process.execPath, [cli, 'train', ...(resume ? [] : [values.recipe]), ...flags], {
+  return spawn(process.execPath, [cli, 'train', '--no-report', ...(resume ? [] : [values.recipe]), ...flags], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }

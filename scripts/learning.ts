@@ -34,7 +34,7 @@ async function play(recipe: string, seed: string): Promise<{ lines: MetricsLine[
   if (!existsSync(record)) {
     rmSync(run, { recursive: true, force: true })
     const started = performance.now()
-    const status = await startCommand(['train', recipe, '--seed', seed, '--run', run]).ended
+    const status = await startCommand(['train', '--no-report', recipe, '--seed', seed, '--run', run]).ended
     if (status !== 0) throw new Error(`${recipe} with seed ${seed} ended with status ${status}.`)
     writeFileSync(record, JSON.stringify((performance.now() - started) / 1000))
   }
