@@ -37,9 +37,13 @@ function start(run: string, resume: boolean): ChildProcess {
     ...values.set,
   ].flatMap((setting) => ['--set', setting])
   const flags = ['--run', run, '--rounds', String(rounds), '--json', ...(resume ? ['--resume'] : settings)]
-  return spawn(process.execPath, [cli, 'train', '--no-report', ...(resume ? [] : [values.recipe]), ...flags], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  return spawn(
+    process.execPath,
+    [cli, 'train', '--no-report', ...(resume ? [] : [values.recipe]), ...flags],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
 }
 
 const ended = (child: ChildProcess) =>

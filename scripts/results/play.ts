@@ -16,14 +16,17 @@ export async function play(job: Job, signal: AbortSignal): Promise<void> {
   await untilFree(folder)
   const begun = existsSync(join(folder, 'config.json'))
   let looking = Promise.resolve()
-  const run = startCommand(begun ? ['train', '--no-report', '--run', folder, '--resume'] : ['train', '--no-report', ...args], (event) => {
-    // A round's own files are written after its event: the yardsticks of the round before are there.
-    if (event.event !== 'round' || (event.round - 1) % comparison.every !== 0) return
-    looking = looking.then(async () => {
-      if ((await stateOf(job)).over) run.end()
-    })
-    looking.catch(run.end)
-  })
+  const run = startCommand(
+    begun ? ['train', '--no-report', '--run', folder, '--resume'] : ['train', '--no-report', ...args],
+    (event) => {
+      // A round's own files are written after its event: the yardsticks of the round before are there.
+      if (event.event !== 'round' || (event.round - 1) % comparison.every !== 0) return
+      looking = looking.then(async () => {
+        if ((await stateOf(job)).over) run.end()
+      })
+      looking.catch(run.end)
+    },
+  )
   signal.addEventListener('abort', run.end)
   try {
     const status = await run.ended
