@@ -168,4 +168,33 @@ describe('sparring pull', () => {
     const { bytes, fetched } = events((await run('pull', 'some/tiny', '--json')).stdout).at(-1)
     expect(fetched).toBeLessThanOrEqual(bytes - 100_000)
   })
+
+  it('fetches the files of a data set that data are read from, into a folder with their places', async () => {
+    const { hub, cwd, run } = await setUp()
+    const row = `${JSON.stringify({ problem: '1+1', answer: '2' })}\n`
+    hub.repos['some/set'] = {
+      commit,
+      files: { 'README.md': '#', 'data/a.jsonl': row, 'data/b.parquet': 'PAR1', 'all/c.jsonl': row },
+    }
+    const pulled = await run('pull', 'some/set', '--dataset', '--only', 'data', '--to', 'set')
+    expect(pulled).toMatchObject({ status: 0 })
+    expect(pulled.stdout).toMatch(/^some\/set \(main, 740312a\): 2 files/)
+    expect(readdirSync(join(cwd, 'set'), { recursive: true }).map(String).sort()).toEqual([
+      'data',
+      join('data', 'a.jsonl'),
+      join('data', 'b.parquet'),
+    ])
+    expect(readFileSync(join(cwd, 'set/data/a.jsonl'), 'utf8')).toBe(row)
+    const again = await run('pull', 'some/set', '--dataset', '--to', 'set', '--json')
+    expect(events(again.stdout).at(-1)).toMatchObject({ files: 3, fetched: row.length })
+
+    const none = await run('pull', 'some/set', '--dataset', '--only', 'dat', '--to', 'none')
+    expect(none.status).toBe(2)
+    expect(none.stderr).toContain(
+      'some/set has no Parquet or JSONL files in dat.\nhint: It has some in data, all.',
+    )
+    expect((await run('pull', 'some/tiny', '--only', 'data')).stderr).toContain('--only is for data sets')
+    expect((await run('pull', 'some/set', '--dataset', '--offline')).status).toBe(2)
+    expect((await run('pull', 'some/tiny', '--dataset')).stderr).toContain('some/tiny')
+  })
 })

@@ -1,4 +1,5 @@
-/** sparring pull: fetches a model of the Hugging Face Hub into the cache, or into a folder. */
+/** sparring pull: fetches a model or a data set of the Hugging Face Hub into the cache, or into a folder. */
+import { ConfigError } from '../core/errors.js'
 import { readModelConfig } from '../engine/hf/config.js'
 import { hubName, pullModel } from '../hub/models.js'
 import { bytes, duration } from './progress/format.js'
@@ -8,12 +9,18 @@ export interface PullFlags {
   revision?: string
   to?: string
   weights: boolean
+  /** It is a data set. */
+  dataset?: boolean
+  only?: string
   offline?: boolean
   json?: boolean
 }
 
 export async function pull(model: string, flags: PullFlags): Promise<void> {
-  const { to, weights, offline, json = false } = flags
+  const { to, weights, dataset = false, only, offline, json = false } = flags
+  if (only !== undefined && !dataset) {
+    throw new ConfigError('--only is for data sets.', { hint: 'Add --dataset, or leave --only out.' })
+  }
   const named = flags.revision === undefined ? hubName(model) : undefined
   const abort = new AbortController()
   const end = () => abort.abort()
@@ -21,13 +28,15 @@ export async function pull(model: string, flags: PullFlags): Promise<void> {
   const progress = new ArrivalProgress(json ? process.stdout : process.stderr, json)
   const started = performance.now()
   try {
-    const pulled = await pullModel(named ?? { model, revision: flags.revision }, {
+    const source = named ?? { model, revision: flags.revision }
+    const pulled = await pullModel(dataset ? { ...source, kind: 'dataset' } : source, {
       to,
       weights,
+      only,
       offline,
       signal: abort.signal,
       // A gigabyte is not worth fetching for an architecture that is not computed here.
-      ...(weights && { check: readModelConfig }),
+      ...(weights && !dataset && { check: readModelConfig }),
       note: (text) => progress.note(text),
       progress: (arrived) => progress.update(arrived),
     })

@@ -22,8 +22,8 @@ export interface HubOptions {
 export interface Hub {
   /** What the revision stands for now. */
   commit(): Promise<string>
-  /** Files in the topmost folder. */
-  list(commit: string): Promise<HubFile[]>
+  /** Files in the topmost folder, or in all. */
+  list(commit: string, all?: boolean): Promise<HubFile[]>
   /** The file of that path, or undefined where there is none. */
   find(path: string, commit: string): Promise<HubFile | undefined>
   /** The content from a byte on; the status is 206, or 200 where the server sends all of it. */
@@ -62,10 +62,10 @@ export async function openHub(
   return {
     commit: () =>
       asking(async () => (kind === 'model' ? await modelInfo(asked) : await datasetInfo(asked)).sha),
-    list: (commit) =>
+    list: (commit, all = false) =>
       asking(async () => {
         const files: HubFile[] = []
-        for await (const entry of listFiles({ repo, revision: commit, ...via })) {
+        for await (const entry of listFiles({ repo, revision: commit, recursive: all, ...via })) {
           if (entry.type === 'file') files.push(asFile(entry))
         }
         return files

@@ -1,4 +1,4 @@
-/** Models of the Hugging Face Hub: pulled into the cache or a folder, and found there by their names. */
+/** Models of the Hugging Face Hub: pulled into the cache or a folder, and found there by their names. Data sets are pulled alike. */
 import { existsSync, readFileSync } from 'node:fs'
 import {
   constants,
@@ -22,6 +22,8 @@ export interface ModelSource {
   model: string
   /** Branch, tag or commit. @default 'main' */
   revision?: string | undefined
+  /** @default 'model' */
+  kind?: HubRepo['kind']
 }
 
 export interface PullOptions extends HubOptions {
@@ -29,6 +31,8 @@ export interface PullOptions extends HubOptions {
   to?: string | undefined
   /** Without them, what a service's models need here: configuration and tokenizer. @default true */
   weights?: boolean | undefined
+  /** Folder of a data set whose files are wanted. @default all */
+  only?: string | undefined
   /** Called once all but the weights are there, and may throw before they are fetched. */
   check?: (folder: string) => Promise<unknown>
   progress?: (progress: PullProgress) => void
@@ -60,7 +64,8 @@ export interface PulledModel {
 const record = 'pulled.json'
 
 /**
- * Fetches what Sparring needs of a model: configuration, tokenizer, chat template, licence and safetensors weights.
+ * Fetches what Sparring needs of a model: configuration, tokenizer, chat template, licence and safetensors weights; of a data
+ * set, its files in Parquet and JSONL.
  * What is there already is not fetched again. Throws DataError (no such model, no permission, weights in another form,
  * not in the cache when offline), ConfigError, ServiceError, or CheckpointError where the disk refuses.
  */
@@ -68,12 +73,16 @@ export async function pullModel(source: ModelSource, options: PullOptions = {}):
   const { to, weights = true, env = process.env } = options
   const repo = repoOf(source)
   const cache = new HubCache(repo, env)
+  const isData = repo.kind === 'dataset'
+  if (isData && isOffline(options)) throw offlineData(repo)
   const commit = isOffline(options) ? cachedCommit(repo, cache, weights) : undefined
   if (commit !== undefined) return fromCache(repo, cache, commit, to)
 
   const hub = await openHub(repo, options, 'take what the cache holds with --offline')
   const found = await hub.commit()
-  const files = chooseFiles(await hub.list(found), repo, weights)
+  const files = isData
+    ? chooseData(await hub.list(found, true), repo, options.only)
+    : chooseFiles(await hub.list(found), repo, weights)
   const folder = to ?? cache.snapshot(found)
   const cached = cache.shelf(found)
   const shelf = to === undefined ? cached : folderShelf(to, cached, cache.snapshot(found))
@@ -100,7 +109,7 @@ export async function pullModel(source: ModelSource, options: PullOptions = {}):
     await fetchFile(hub, file, found, shelf, { signal, note, heard })
   }
   if (to === undefined) await cache.writeRef(found)
-  else await writeRecord(to, repo, found)
+  else if (!isData) await writeRecord(to, repo, found)
   const { name: model, revision } = repo
   return {
     model,
@@ -141,10 +150,11 @@ export async function modelOrigin(folder: string): Promise<{ model: string; comm
   return text === undefined ? originInCache(folder) : JSON.parse(text)
 }
 
-function repoOf({ model, revision = 'main' }: ModelSource): HubRepo {
+function repoOf({ model, revision = 'main', kind = 'model' }: ModelSource): HubRepo {
   if (hubName(model)?.model === model && !revision.split('/').includes('..'))
-    return { kind: 'model', name: model, revision }
-  throw new ConfigError(`${JSON.stringify(model)} is not the name of a model of the Hub.`, {
+    return { kind, name: model, revision }
+  const what = kind === 'model' ? 'a model' : 'a data set'
+  throw new ConfigError(`${JSON.stringify(model)} is not the name of ${what} of the Hub.`, {
     hint: 'Names are of the form owner/name, such as Qwen/Qwen3-0.6B; a branch, tag or commit goes with --revision.',
   })
 }
@@ -179,6 +189,29 @@ function chooseFiles(all: HubFile[], { name }: HubRepo, weights: boolean): HubFi
   if (single || stored.some(({ path }) => path.endsWith('.index.json'))) return [...settings, ...stored]
   throw new DataError(`${name} has no weights in safetensors form.`, {
     hint: 'Name the repository of the original model; a pickled one can be saved anew with save_pretrained of transformers.',
+  })
+}
+
+/** Files that data are read from, in a folder of the set or anywhere in it. Throws DataError where there are none. */
+function chooseData(all: HubFile[], { name }: HubRepo, only: string | undefined): HubFile[] {
+  const folder = only?.replace(/\/*$/, '/') ?? ''
+  const readable = all.filter(
+    ({ path }) => /\.(parquet|jsonl)$/.test(path) && !path.split('/').includes('..'),
+  )
+  const chosen = readable.filter(({ path }) => path.startsWith(folder))
+  if (chosen.length > 0) return chosen
+  const places = [...new Set(readable.map(({ path }) => dirname(path)))].slice(0, 8)
+  throw new DataError(`${name} has no Parquet or JSONL files${only === undefined ? '' : ` in ${only}`}.`, {
+    hint:
+      places.length > 0
+        ? `It has some in ${places.join(', ')}.`
+        : 'Most sets have them in another branch: --revision refs/convert/parquet.',
+  })
+}
+
+function offlineData({ name }: HubRepo): DataError {
+  return new DataError(`Sparring was told to stay offline, and the data set ${name} has to be asked for.`, {
+    hint: 'Leave --offline out, and HF_HUB_OFFLINE unset.',
   })
 }
 
@@ -235,7 +268,7 @@ function folderShelf(folder: string, cache: Shelf, snapshot: string): Shelf {
         })
       }
       if (!(await cache.has(file))) return false
-      await mkdir(folder, { recursive: true })
+      await mkdir(dirname(place(file)), { recursive: true })
       await copyFile(join(snapshot, file.path), part(file), constants.COPYFILE_FICLONE)
       await rename(part(file), place(file))
       return true

@@ -100,7 +100,8 @@ async function answer({ repos }: HubServer, request: IncomingMessage, response: 
     return reply(response, 200, { ...info, ...sha })
   }
   if (route === 'tree') {
-    const files = Object.keys(repo.files).filter((path) => !path.includes('/'))
+    const all = searchParams.get('recursive') === 'true'
+    const files = Object.keys(repo.files).filter((path) => all || !path.includes('/'))
     const folder = { type: 'directory', path: 'original', oid: repo.commit, size: 0 }
     return reply(response, 200, [folder, ...files.map((path) => describe(repo, path))])
   }

@@ -5,6 +5,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { extract } from 'tar'
 import { CheckpointError, messageOf, ServiceError } from '../../core/errors.js'
+import { hubName } from '../../hub/models.js'
 import type { ConnectOptions, Service } from '../../tinker/client.js'
 import { connect } from '../../tinker/service.js'
 import { asWriteError } from '../hf/files.js'
@@ -33,6 +34,9 @@ export async function fetchAdapter(
   }
   await unpack(archive, to, saved)
   const { tokenizer, base_model } = saved
+  const tokenizerOf = tokenizer.name?.replace(/@[^@]*$/, '')
+  // The tokenizer may be that of a sibling of the model that was trained.
+  if (tokenizerOf !== undefined && hubName(base_model) && tokenizerOf !== base_model) return [base_model]
   const whole = existsSync(tokenizer.folder) && (await readdir(tokenizer.folder)).some(isWeights)
   return [...(whole ? [tokenizer.folder] : []), ...(tokenizer.name ? [tokenizer.name] : []), base_model]
 }
