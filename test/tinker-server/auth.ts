@@ -7,14 +7,18 @@ import type { Settings } from './routes/context.js'
 /** Routes that a key opens where tokens are asked for everywhere else. */
 const beforeToken = ['client/config', 'auth/token']
 
+/** Routes without a key; of TuFT, one more. */
+const open = ['healthz', 'signed', 'openapi']
+
 /** Throws a Refusal with status 401 or 403. */
 export function authorise(
-  { auth }: Profile,
+  { auth, dialect }: Profile,
   { keys, jwt }: Settings,
   route: string,
   { headers }: IncomingMessage,
 ): void {
-  if (auth === 'none' || route === 'healthz' || route === 'signed') return
+  if (auth === 'none' || open.includes(route)) return
+  if (dialect === 'tuft' && route === 'get_server_capabilities') return
   const given = headers['x-api-key']
   if (typeof given !== 'string' || given === '') throw new Refusal(401, 'Missing API key')
   if (jwt && !beforeToken.includes(route)) {

@@ -60,6 +60,10 @@ export interface Profile {
   cancelsOnRestart: boolean
   /** JSON bodies of `forward_backward`, and the route `forward`. */
   json: boolean
+  /** Encoding of the results of samples and training: as the client accepts it, or protobuf whatever that says. */
+  results: 'accepted' | 'protobuf'
+  /** What becomes of training on no data and of no samples: an error, a result, or a promise that is never kept. */
+  nothing: 'refused' | 'taken' | 'hangs'
   /** `flag`: only where the client configuration says so. */
   zstd: 'yes' | 'no' | 'flag'
   /** Decompressed bytes above which a body is refused with status 413. */
@@ -70,10 +74,18 @@ export interface Profile {
   alwaysLoadsOptimizer: boolean
   /** What a sampling session samples. `slot`: snapshots are written over the weights in training. */
   sampler: 'frozen' | 'slot' | 'live'
+  /** Log-probabilities of a prompt: NaN for its first token, or nothing for it, so one value less than tokens. */
+  promptLogprobs: 'nan first' | 'none first'
+  /** Sample i of a request has a stream of its own, or that of the seed `seed + i`, which must be below 2^31. */
+  seeds: 'own' | 'in a row'
+  /** The optimizer's weight decay acts on every adapter of the server. */
+  decaysAll: boolean
+  /** Name by which the server's own description (/openapi.json) calls it. */
+  title: string | undefined
   /** Generation ends at the model's end-of-text ids by itself. */
   stopsAtEos: boolean
   /** `late`: string stops cut a completion that was generated to its full length. */
-  stops: 'any' | 'list' | 'mixed' | 'ignored'
+  stops: 'any' | 'late' | 'ignored'
   /** Adapter's alpha for its rank. */
   alpha: (rank: number) => number
   /** `train_mlp` and its like choose the layers. */
@@ -113,11 +125,17 @@ const hosted: Profile = {
   unknownFuture: 410,
   cancelsOnRestart: false,
   json: false,
+  results: 'accepted',
+  nothing: 'refused',
   zstd: 'flag',
   bodyLimit: 2 ** 30,
   loadFirstOnly: true,
   alwaysLoadsOptimizer: false,
   sampler: 'frozen',
+  promptLogprobs: 'nan first',
+  seeds: 'own',
+  decaysAll: false,
+  title: undefined,
   stopsAtEos: true,
   stops: 'any',
   alpha: () => 32,
@@ -155,18 +173,24 @@ const skyrl: Profile = {
   failure: '400',
   keptResults: Number.POSITIVE_INFINITY,
   unknownFuture: 404,
-  json: true,
+  results: 'protobuf',
+  nothing: 'hangs',
   zstd: 'yes',
   alwaysLoadsOptimizer: true,
   sampler: 'slot',
+  promptLogprobs: 'none first',
+  seeds: 'in a row',
+  decaysAll: true,
+  title: 'Tinker API Mock',
   stopsAtEos: false,
-  stops: 'list',
+  stops: 'late',
   honoursTargets: false,
   maxRank: 32,
   names: { pattern: /^[a-zA-Z0-9_-]{1,255}$/, unique: 'always' },
   missing: new Set([
     'client/dynamic_config',
     'auth/token',
+    'forward',
     'delete_model',
     'publish',
     'ttl',
@@ -204,10 +228,11 @@ const tuft: Profile = {
   keptResults: Number.POSITIVE_INFINITY,
   unknownFuture: 404,
   cancelsOnRestart: true,
+  nothing: 'taken',
   zstd: 'yes',
   bodyLimit: 64 * 2 ** 20,
   loadFirstOnly: false,
-  stops: 'mixed',
+  title: 'TuFT',
   alpha: (rank) => 2 * rank,
   maxRank: 16,
   names: { pattern: undefined, unique: 'never' },

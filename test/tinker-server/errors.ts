@@ -12,6 +12,9 @@ export class Refusal extends Error {
   readonly body: unknown
 }
 
+/** An exception that the server does not catch: status 500 as text, and the connection ends behind it. */
+export class Crash extends Error {}
+
 /** An operation that was promised and failed; `status` is what TuFT tells of it. */
 export class OperationError extends Error {
   constructor(

@@ -1,3 +1,4 @@
+import { Agent } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { decodeForwardBackwardOutput, decodeSampleResponse, protobufType } from '../../src/tinker/wire.js'
 import type { Dialect } from './index.js'
@@ -56,6 +57,22 @@ describe('answers that go wrong', () => {
     await expect(client.ask('POST', 'optim_step', { signal })).rejects.toThrow()
     expect(server.steps()).toBe(0)
     expect(server.log.of('optim_step').map(({ fault }) => fault)).toEqual(['page', 'hang up', 'silent'])
+  })
+
+  it('an exception, behind which the connection is reset', async () => {
+    const { server, model } = await open('skyrl')
+    const agent = new Agent({ connections: 1 })
+    const ask = async () => {
+      const { origin, pathname } = new URL(`${server.url}/api/v1/healthz`)
+      const { statusCode, body } = await agent.request({ origin, path: pathname, method: 'GET' })
+      return [statusCode, await body.text()]
+    }
+    server.fault({ on: 'healthz', kind: 'crash' })
+    expect(await ask()).toEqual([500, 'Internal Server Error'])
+    await expect(ask()).rejects.toThrow(/ECONNRESET|closed|reset/)
+    expect(await ask()).toEqual([200, '{"status":"ok"}'])
+    expect(server.steps(model)).toBe(0)
+    await agent.close()
   })
 
   it('half a message, and a body that breaks off', async () => {

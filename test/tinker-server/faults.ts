@@ -9,6 +9,8 @@ export type Misfortune =
       headers?: Record<string, string>
       processed?: boolean
     }
+  /** An exception of the server: 500 as text, and the next request on the connection is reset. */
+  | { kind: 'crash'; processed?: boolean }
   /** The connection ends before the answer, or within its body. */
   | { kind: 'hang up'; processed?: boolean; inBody?: boolean }
   /** A web page, as a proxy shows it. */

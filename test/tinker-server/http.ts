@@ -1,5 +1,6 @@
 /** Bytes in and out: bodies with their encodings, answers in JSON or protobuf, and answers that went wrong. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { compressors } from 'hyparquet-compressors'
 import { protobufType } from '../../src/tinker/wire.js'
 import { Refusal } from './errors.js'
@@ -9,6 +10,8 @@ export interface Reply {
   headers?: Record<string, string>
   /** JSON, unless it is bytes. */
   body?: unknown
+  /** Told as an exception is: see `sendCrash`. */
+  crash?: boolean
 }
 
 export async function readBytes(request: IncomingMessage): Promise<Buffer> {
@@ -78,8 +81,12 @@ export function encoded(body: unknown): { bytes: Buffer; type: string } {
   return { bytes: Buffer.from(JSON.stringify(body ?? null)), type: 'application/json' }
 }
 
-export function send(response: ServerResponse, { status, headers = {}, body }: Reply): void {
+export function send(response: ServerResponse, { status, headers = {}, body, crash }: Reply): void {
   if (response.destroyed) return
+  if (crash) {
+    sendCrash(response)
+    return
+  }
   if (status === 204 || (body === undefined && status >= 300 && status < 400)) {
     response.writeHead(status, headers).end()
     return
@@ -87,6 +94,22 @@ export function send(response: ServerResponse, { status, headers = {}, body }: R
   const { bytes, type } = encoded(body)
   response.writeHead(status, { 'content-type': type, 'content-length': bytes.length, ...headers })
   response.end(bytes)
+}
+
+/** Connections that end with the next request on them. */
+const ending = new WeakSet<Socket>()
+
+/** What uvicorn makes of an exception: a 500 as text that says nothing of the connection's end. */
+export function sendCrash(response: ServerResponse): void {
+  if (response.socket) ending.add(response.socket)
+  response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end('Internal Server Error')
+}
+
+/** Resets the connection where it has ended for the server. */
+export function isOver({ socket }: IncomingMessage): boolean {
+  if (!ending.has(socket)) return false
+  socket.resetAndDestroy()
+  return true
 }
 
 /** A web page where an answer belongs. */

@@ -64,6 +64,23 @@ describe('real weights', () => {
     expect(norms[1] / norms[0]).toBeCloseTo(1, 4)
   })
 
+  it('weight decay of SkyRL acts on every adapter', async () => {
+    const { client } = await serveReal({ dialect: 'skyrl' })
+    const session = await client.session()
+    const [one, other] = [await client.model(session), await client.model(session, { model_seq_id: 1 })]
+    await client.trained({ modelId: other, seqId: 1, data: data })
+    await client.result(client.step(other, 2, { learning_rate: 2e-2 }))
+    const logprobs = async (seqId: number) => {
+      const { outputs } = await client.trained({ modelId: other, seqId, data: data, forwardOnly: true })
+      return Array.from(outputs[0]!.logprobs!.data)
+    }
+    const before = await logprobs(3)
+    await client.result(client.step(one, 1, { learning_rate: 0.1 }))
+    expect(await logprobs(4)).toEqual(before)
+    await client.result(client.step(one, 2, { learning_rate: 0.1, weight_decay: 0.5 }))
+    expect(await logprobs(5)).not.toEqual(before)
+  })
+
   it('a step without a gradient is taken all the same', async () => {
     const { client, server } = await serveReal({ dialect: 'skyrl' })
     const model = await client.model(await client.session())

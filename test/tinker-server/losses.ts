@@ -42,7 +42,6 @@ export function checkLoss(rule: LossRule, { lossFn, config }: Batch): void {
 
 /** Throws OperationError for data that the loss cannot be formed from. */
 export function checkData(rule: LossRule, { data, lossFn }: Batch): void {
-  if (data.length === 0) throw new OperationError('The batch holds no data.')
   const isPolicy = policyLosses.includes(lossFn)
   const needed = ['target_tokens', ...(isPolicy ? ['logprobs', 'advantages'] : [])]
   for (const { tokens, inputs } of data) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { protobufType } from '../../src/tinker/wire.js'
+import { decodeForwardBackwardOutput, protobufType } from '../../src/tinker/wire.js'
 import type { Dialect } from './index.js'
 import { datum, serve } from './support.js'
 
@@ -24,9 +24,14 @@ describe.each(dialects)('the %s dialect', (dialect) => {
     expect(server.held).toMatchObject({ models: 1, pending: 0, samples: 0 })
   })
 
-  it('answers JSON where protobuf is not asked for', async () => {
+  it('answers JSON where protobuf is not asked for, SkyRL protobuf even so', async () => {
     const { client } = await serve({ dialect })
     const model = await client.model(await client.session())
+    if (dialect === 'skyrl') {
+      const bytes = await client.result(client.forwardBackward({ modelId: model }))
+      expect(decodeForwardBackwardOutput(bytes).outputs[0]!.logprobs!.data).toHaveLength(3)
+      return
+    }
     const { loss_fn_outputs: outputs } = await client.result(client.forwardBackward({ modelId: model }))
     expect(outputs[0].logprobs).toMatchObject({ dtype: 'float32', shape: [3] })
     const { sequences } = await client.result(client.sample(await client.snapshot(model, 2)))
@@ -82,7 +87,10 @@ describe('status codes', () => {
   ] as const)('%s answers %i without a key', async (dialect, status) => {
     const { client } = await serve({ dialect })
     client.headers = {}
-    expect((await client.get('get_server_capabilities')).status).toBe(status)
+    const body = { tags: [], user_metadata: {}, sdk_version: '0.25.0' }
+    expect((await client.post('create_session', body)).status).toBe(status)
+    const open = dialect === 'tuft' ? 200 : status
+    expect((await client.get('get_server_capabilities')).status).toBe(open)
     expect((await client.get('healthz')).status).toBe(200)
   })
 
@@ -92,7 +100,7 @@ describe('status codes', () => {
   ] as const)('%s answers %i to a key that it does not know', async (dialect, status) => {
     const { client } = await serve({ dialect })
     client.headers = { 'x-api-key': 'tml-other' }
-    expect((await client.get('get_server_capabilities')).status).toBe(status)
+    expect((await client.post('client/config', { sdk_version: '0.25.0' })).status).toBe(status)
   })
 
   it.each([
@@ -133,6 +141,8 @@ describe('status codes', () => {
     expect(broken.status).toBe(422)
     expect((await client.step('nobody', 1)).status).toBe(404)
     expect((await client.post('session_heartbeat', { session_id: 'nobody' })).status).toBe(404)
+    const tuft = await serve({ dialect: 'tuft' })
+    expect((await tuft.client.post('session_heartbeat', { session_id: 'nobody' })).status).toBe(500)
     expect((await client.sample('nobody')).status).toBe(404)
   })
 })
@@ -201,7 +211,7 @@ describe('encodings', () => {
 
   it.each([
     ['hosted', 415],
-    ['skyrl', 200],
+    ['skyrl', 415],
     ['tuft', 415],
     ['openrl', 200],
   ] as const)('%s answers JSON training with %i', async (dialect, status) => {
@@ -213,7 +223,7 @@ describe('encodings', () => {
   })
 
   it('a forward pass has its own route where JSON is taken, and a flag everywhere', async () => {
-    const { client, server } = await serve({ dialect: 'skyrl' })
+    const { client, server } = await serve({ dialect: 'openrl' })
     const model = await client.model(await client.session())
     const { forward_backward_input: forward_input, ...head } = json(model)
     const { loss_fn_outputs: outputs } = await client.result(
@@ -285,6 +295,20 @@ describe('encodings', () => {
     expect(await ask('dro')).toBe(422)
     expect(await ask('cross_entropy', { clip_low_threshold: 0.8 })).toBe(422)
     expect(await ask('ppo', { clip_low_threshold: 0.8 })).toBe(200)
+  })
+
+  it('no data are refused, taken, or never answered', async () => {
+    const outcome = async (dialect: Dialect) => {
+      const { client, server } = await serve({ dialect, holdMs: 20 })
+      const model = await client.model(await client.session())
+      const promise = await client.forwardBackward({ modelId: model, data: [] })
+      const { status, body } = await client.post('retrieve_future', { request_id: promise.body.request_id })
+      return [status, body.error ?? body.detail ?? body.error_message, server.held.pending]
+    }
+    expect(await outcome('hosted')).toEqual([200, 'The batch holds no data.', 0])
+    expect(await outcome('openrl')).toEqual([400, 'The batch holds no data.', 0])
+    expect(await outcome('tuft')).toEqual([200, undefined, 0])
+    expect(await outcome('skyrl')).toEqual([408, 'Timeout waiting for result', 1])
   })
 
   it.each(dialects)('%s says of wrong data that the request failed', async (dialect) => {
@@ -424,7 +448,7 @@ describe('sessions', () => {
 })
 
 describe('models', () => {
-  it('a retried create makes a second model on SkyRL, and none on hosted', async () => {
+  it('a retried create makes a second model on SkyRL and TuFT, and none on hosted', async () => {
     const twice = async (dialect: Dialect) => {
       const { client, server } = await serve({ dialect })
       const session = await client.session()
@@ -432,6 +456,7 @@ describe('models', () => {
       return [new Set(ids).size, server.held.models]
     }
     expect(await twice('skyrl')).toEqual([2, 2])
+    expect(await twice('tuft')).toEqual([2, 2])
     expect(await twice('hosted')).toEqual([1, 1])
   })
 

@@ -18,7 +18,7 @@ const tokens = z.custom<number[]>(
 )
 
 /** Schemas of every route. Where `strict`, unknown fields are refused; else they are passed over. */
-function schemasFor({ strictFields: strict, dialect }: Profile) {
+function schemasFor({ strictFields: strict, dialect, nothing }: Profile) {
   const object = <S extends z.ZodRawShape>(shape: S) => (strict ? z.strictObject(shape) : z.object(shape))
   const chunk = object({ type: literal('encoded_text'), tokens })
   const modelInput = object({ chunks: z.array(chunk) })
@@ -42,13 +42,8 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
     train_mlp: z.boolean().default(true),
     train_attn: z.boolean().default(true),
   })
-  const stop = z.union(
-    dialect === 'skyrl'
-      ? [z.array(z.union([int, text]))]
-      : dialect === 'tuft'
-        ? [text, z.array(z.union([int, text]))]
-        : [text, z.array(int), z.array(text)],
-  )
+  const lists = [z.array(int), z.array(text)] as const
+  const stop = z.union(dialect === 'skyrl' ? lists : [text, ...lists])
   // Fields that hosted has learned since SDK 0.25, in the values that SDK 0.38 sends by default.
   const newer = <S extends z.ZodRawShape>(shape: S): S | Record<never, never> =>
     dialect === 'hosted' ? shape : {}
@@ -141,11 +136,11 @@ function schemasFor({ strictFields: strict, dialect }: Profile) {
       base_model: text.nullish(),
       model_path: text.nullish(),
       seq_id: dialect === 'tuft' ? int : int.nullish(),
-      num_samples: int.min(1).default(1),
+      num_samples: (nothing === 'refused' ? int.min(1) : int.min(0)).default(1),
       prompt: modelInput,
       sampling_params: object({
         max_tokens: int.nullish(),
-        seed: int.min(0).nullish(),
+        seed: (dialect === 'skyrl' ? int : int.min(0)).nullish(),
         stop: stop.nullish(),
         temperature: z.number().min(0).default(1),
         top_k: int.default(-1),

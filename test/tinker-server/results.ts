@@ -29,7 +29,11 @@ export function answerOf(profile: Profile, future: Future, asking: Asking): Repl
   if (!outcome) return notYet(profile, future, asking)
   if ('cancelled' in outcome) return { status: 410, body: { detail: 'cancelled' } }
   if ('error' in outcome) return failure(profile, outcome.error)
-  const body = resultBody(future.kind, distorted(future.kind, outcome.value, asking.fault), asking.protobuf)
+  const body = resultBody(
+    future.kind,
+    distorted(future.kind, outcome.value, asking.fault),
+    asking.protobuf || profile.results === 'protobuf',
+  )
   if (asking.metadataOnly) {
     const { bytes } = encoded(body)
     if (bytes.length > asking.bigBytes)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readModelConfig } from '../../src/engine/hf/config.js'
 import { loadTokenizer } from '../../src/engine/hf/tokenizer.js'
+import type { Dialect } from './index.js'
 import { type Client, datum, serve, serveReal, tiny } from './support.js'
 
 const tokenizer = await loadTokenizer(tiny, await readModelConfig(tiny))
@@ -54,8 +55,8 @@ describe('stops', () => {
     ['hosted', 'end', 200],
     ['hosted', [5, 'end'], 422],
     ['skyrl', 'end', 422],
-    ['skyrl', [5, 'end'], 400],
-    ['tuft', [5, 'end'], 202],
+    ['skyrl', [5, 'end'], 422],
+    ['tuft', [5, 'end'], 422],
     ['tuft', 'end', 202],
   ] as const)('%s answers the stop %j with %i', async (dialect, stop, status) => {
     const { client } = await serve({ dialect })
@@ -75,6 +76,8 @@ describe('requests', () => {
     ['skyrl', {}, { sampling_session_id: 'a:b' }, 400],
     ['hosted', {}, { sampling_session_id: undefined, base_model: 'tiny' }, 200],
     ['hosted', {}, { num_samples: 0 }, 422],
+    ['skyrl', { seed: -1 }, {}, 200],
+    ['hosted', { seed: -1 }, {}, 422],
   ] as const)(
     '%s: parameters %j and fields %j are answered with %i',
     async (dialect, params, fields, status) => {
@@ -148,6 +151,40 @@ describe('log-probabilities', () => {
     expect(top!.logprobs[2 * last]).toBeCloseTo(scores[last - 1]!, 4)
     expect(top!.logprobs[2 * last + 1]).toBeLessThanOrEqual(top!.logprobs[2 * last]!)
     expect(top!.logprobs[0]).toBe(-99999)
+  })
+
+  it('of a prompt begin with NaN, on SkyRL with the second token', async () => {
+    const of = async (dialect: Dialect) => {
+      const { client } = await serve({ dialect })
+      const response = await client.sampled(await base(client), { prompt_logprobs: true })
+      return Array.from(response.promptLogprobs!).map(Number.isNaN)
+    }
+    expect(await of('tuft')).toEqual([true, false, false])
+    expect(await of('skyrl')).toEqual([false, false])
+  })
+
+  it('no samples are none on TuFT, and never answered on SkyRL', async () => {
+    const of = async (dialect: Dialect) => {
+      const { client } = await serve({ dialect, holdMs: 20 })
+      const { body } = await client.sample(await base(client), { num_samples: 0 })
+      return client.post('retrieve_future', { request_id: body.request_id })
+    }
+    expect((await of('tuft')).body).toMatchObject({ sequences: [] })
+    expect((await of('skyrl')).status).toBe(408)
+  })
+
+  it('SkyRL gives sample i the seed `seed + i`, below 2^31', async () => {
+    const { client } = await serveReal({ dialect: 'skyrl' })
+    const session = await base(client)
+    const of = async (num_samples: number, seed: number) =>
+      (await client.sampled(session, { ...asked, num_samples }, { seed })).sequences.map(
+        ({ tokens }) => tokens,
+      )
+    const [first, second] = await of(2, 5)
+    expect(await of(2, 6)).toEqual([second, (await of(1, 7))[0]])
+    expect(await of(1, 5)).toEqual([first])
+    const { body } = await client.sample(session, { num_samples: 2 }, { seed: 2 ** 31 - 1 })
+    expect((await client.retrieve(body.request_id)).status).toBe(400)
   })
 
   it('the same seed gives the same sample', async () => {

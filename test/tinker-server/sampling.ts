@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { SampledSequence, SampleResponse } from '../../src/tinker/wire.js'
 import type { Checkpoint } from './checkpoints.js'
+import type { Profile } from './dialects.js'
 import { OperationError, operationError, Refusal } from './errors.js'
 import type { Future } from './futures.js'
 import type { Known } from './order.js'
@@ -106,8 +107,6 @@ export function mannerOf(
   const given = typeof params.stop === 'string' ? [params.stop] : (params.stop ?? [])
   const stopIds = given.filter((stop) => typeof stop === 'number')
   const stopStrings = given.filter((stop) => typeof stop === 'string')
-  if (stops === 'list' && stopIds.length > 0 && stopStrings.length > 0)
-    throw new Refusal(400, 'stop must be either all integers (token IDs) or all strings, not mixed')
   const open = stops === 'ignored'
   return {
     maxTokens: max_tokens ?? 16,
@@ -200,21 +199,24 @@ export class SampleQueue {
     const fail = (future: Future, error: unknown) => futures.settle(future, { error: operationError(error) })
     try {
       const { source, manner } = orders[0]!
+      const { nothing, seeds, stops } = this.world.around.profile
       const sampler = source.kind === 'frozen' ? await source.sampler : await weightsOf(source.model)
       const { context, vocabulary } = await this.world.around.backend.shapeOf(source.base)
       const good: (Order & Asked)[] = []
       for (const order of orders) {
         const prompt = Int32Array.from(order.body.prompt.chunks.flatMap(({ tokens }) => tokens))
         const seed = order.body.sampling_params.seed ?? randomInt(2 ** 31)
-        const wrong = promptFault(prompt, context, vocabulary)
+        const n = order.body.num_samples
+        const wrong = promptFault(prompt, context, vocabulary) ?? seedFault(seeds, seed, n)
         if (wrong) fail(order.future, new OperationError(wrong))
-        else good.push({ ...order, prompt, seed, n: order.body.num_samples })
+        else if (n > 0) good.push({ ...order, prompt, seed, n })
+        else if (nothing === 'taken') futures.settle(order.future, { value: { sequences: [] } })
       }
-      const { stops } = this.world.around.profile
-      const late = stops === 'list' && manner.stopStrings.length > 0
+      const late = stops === 'late' && manner.stopStrings.length > 0
       const asked = good.map(({ prompt, n, seed }) => ({ prompt, n, seed }))
       const settling: Promise<void>[] = []
-      await sampler.sample(asked, late ? { ...manner, stopStrings: [] } : manner, (i, completions) => {
+      const sample = seeds === 'own' ? sampler.sample.bind(sampler) : inARow(sampler)
+      await sample(asked, late ? { ...manner, stopStrings: [] } : manner, (i, completions) => {
         const { body, prompt, future } = good[i]!
         const sequences = completions.map((one) =>
           sequenceOf(late ? cutAtStop(one, manner.stopStrings, sampler) : one, stops === 'ignored'),
@@ -242,10 +244,10 @@ export class SampleQueue {
     if (!prompt_logprobs && k === 0) return {}
     const scored = { tokens: prompt.slice(0, -1), targets: prompt.slice(1) }
     const found = scored.tokens.length > 0 ? await sampler.logprobs([scored]) : [new Float32Array()]
-    const promptLogprobs = Float32Array.of(Number.NaN, ...found[0]!)
+    const { dialect, promptLogprobs: form } = this.world.around.profile
+    const promptLogprobs = form === 'none first' ? found[0]! : Float32Array.of(Number.NaN, ...found[0]!)
     if (k === 0) return { promptLogprobs }
-    if (this.world.around.profile.dialect === 'skyrl')
-      throw new OperationError('topk_prompt_logprobs is not supported by this backend')
+    if (dialect === 'skyrl') throw new OperationError('topk_prompt_logprobs is not supported by this backend')
     return { promptLogprobs, topkPromptLogprobs: await topk(sampler, scored.tokens, k, vocabulary) }
   }
 }
@@ -268,6 +270,26 @@ function promptFault(prompt: Int32Array, context: number, vocabulary: number): s
   return outside === undefined
     ? undefined
     : `The token ${outside} is outside the model's vocabulary of ${vocabulary}.`
+}
+
+function seedFault(seeds: Profile['seeds'], seed: number, n: number): string | undefined {
+  if (seeds === 'own' || seed + n - 1 < 2 ** 31) return undefined
+  return `The seed ${seed + n - 1} does not fit into 32 bits.`
+}
+
+/** Sample i of a request as the first of the seed `seed + i`. */
+function inARow(sampler: Sampler): Sampler['sample'] {
+  return (asked, manner, done) => {
+    const single = asked.flatMap(({ prompt, seed, n }, request) =>
+      Array.from({ length: n }, (_, index) => ({ prompt, seed: seed + index, n: 1, request, index })),
+    )
+    const found = asked.map(({ n }) => new Array<Completion | undefined>(n).fill(undefined))
+    return sampler.sample(single, manner, (i, [completion]) => {
+      const { request, index } = single[i]!
+      found[request]![index] = completion
+      if (!found[request]!.includes(undefined)) done(request, found[request] as Completion[])
+    })
+  }
 }
 
 function sequenceOf({ tokens, logprobs, stop }: Completion, alwaysStop: boolean): SampledSequence {

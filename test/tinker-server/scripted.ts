@@ -71,6 +71,7 @@ export function scriptedBackend(script: Script): ScriptedBackend {
     save,
     load: async () => {},
     overwrite: async () => {},
+    decay: async () => {},
   }
   return {
     get busyMs() {

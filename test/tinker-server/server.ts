@@ -8,13 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { authorise } from './auth.js'
 import { Checkpoints } from './checkpoints.js'
 import { type Dialect, type Profile, profiles, sessionTimeoutMs } from './dialects.js'
-import { Refusal } from './errors.js'
+import { Crash, Refusal } from './errors.js'
 import { type Fault, Faults, type Misfortune } from './faults.js'
-import { hangUpInBody, type Reply, readBytes, send, sendHalf, sendPage } from './http.js'
+import { hangUpInBody, isOver, type Reply, readBytes, send, sendCrash, sendHalf, sendPage } from './http.js'
 import { type Logged, RequestLog } from './log.js'
 import { Requests } from './requests.js'
 import type { Context, Settings } from './routes/context.js'
-import { type RestRoute, restRoutes } from './routes/rest.js'
+import { describing, type RestRoute, restRoutes } from './routes/rest.js'
 import { routes } from './routes/routes.js'
 import { SampleQueue } from './sampling.js'
 import { type Script, type ScriptedBackend, scriptedBackend } from './scripted.js'
@@ -237,6 +237,7 @@ export class TinkerServer {
     const life = this.#life
     const controller = new AbortController()
     response.on('close', () => controller.abort())
+    if (isOver(request)) return
     const raw = await readBytes(request)
     if (life !== this.#life) return
     const found = this.#find(request)
@@ -259,7 +260,8 @@ export class TinkerServer {
       this.#die(fault)
       return true
     }
-    if (!('processed' in fault) && !['status', 'hang up', 'page', 'silent'].includes(fault.kind)) return false
+    if (!('processed' in fault) && !['status', 'crash', 'hang up', 'page', 'silent'].includes(fault.kind))
+      return false
     if ('processed' in fault && fault.processed) return false
     if (fault.kind === 'hang up' && fault.inBody) return false
     this.#mishap(fault, undefined, response, logged)
@@ -280,6 +282,10 @@ export class TinkerServer {
         send(response, { status: fault.status, body, ...(fault.headers && { headers: fault.headers }) })
         return true
       }
+      case 'crash':
+        logged.status = 500
+        sendCrash(response)
+        return true
       case 'hang up':
         if (fault.inBody && reply) hangUpInBody(response, reply)
         else response.destroy()
@@ -311,6 +317,7 @@ export class TinkerServer {
     const { base = '' } = this.options
     const url = new URL(request.url ?? '/', 'http://localhost')
     const nowhere: Found = { name: url.pathname, params: [], query: url.searchParams }
+    if (url.pathname === `${base}/openapi.json`) return { ...nowhere, name: 'openapi', rest: describing }
     if (!url.pathname.startsWith(`${base}/api/v1/`)) return nowhere
     const path = url.pathname.slice(`${base}/api/v1/`.length)
     if (request.method === 'POST' && Object.hasOwn(routes, path)) return { ...nowhere, name: path }
@@ -354,6 +361,7 @@ export class TinkerServer {
       }
       return await handler(context)
     } catch (error) {
+      if (error instanceof Crash) return { status: 500, crash: true }
       if (!(error instanceof Refusal)) throw error
       return { status: error.status, headers: error.headers, body: error.body }
     }

@@ -209,7 +209,7 @@ export class Client {
       },
       { max_tokens: 1 },
     )
-    return Array.from(response.promptLogprobs!).slice(1)
+    return Array.from(response.promptLogprobs!).slice(-tokens.length + 1)
   }
 }
 

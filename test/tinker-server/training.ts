@@ -100,8 +100,9 @@ export async function forwardBackward(
   batch: Batch,
   forwardOnly: boolean,
 ): Promise<ForwardBackwardOutput> {
-  const { losses, dialect } = world.around.profile
+  const { losses, dialect, nothing } = world.around.profile
   const weights = await weightsOf(model)
+  if (batch.data.length === 0 && nothing === 'refused') throw new OperationError('The batch holds no data.')
   checkData(losses, batch)
   if ((batch.config.temperature ?? 1) !== 1)
     throw new OperationError('A loss temperature other than 1 is not supported by this backend.')
@@ -134,7 +135,7 @@ export async function optimStep(
   { adam_params: given, seq_id }: Body<'optim_step'>,
   request: string,
 ): Promise<unknown> {
-  const { losses, dialect } = world.around.profile
+  const { losses, dialect, decaysAll } = world.around.profile
   const weights = await weightsOf(model)
   const { gradient } = model
   model.gradient = []
@@ -150,6 +151,9 @@ export async function optimStep(
       clipNorm: dialect === 'skyrl' ? 0 : given.grad_clip_norm,
     },
   )
+  if (decaysAll && given.weight_decay > 0)
+    for (const other of world.models.values())
+      if (other !== model) await other.weights?.decay(1 - given.learning_rate * given.weight_decay)
   model.steps++
   world.around.applied.push({
     model: model.id,

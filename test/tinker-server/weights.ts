@@ -1,5 +1,5 @@
 /** Weights behind the protocol, as the local engine holds them; `scripted.ts` has others that only take their time. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AdamParams, FrozenPolicy, Policy, SampleParams } from '../../src/engine/engine.js'
@@ -61,6 +61,8 @@ export interface Weights extends Sampler {
   load(folder: string, optimizer: boolean): Promise<void>
   /** Puts saved weights in place of the present ones and leaves the optimizer as it is. */
   overwrite(folder: string): Promise<void>
+  /** Multiplies the weights and leaves the optimizer as it is. */
+  decay(factor: number): Promise<void>
 }
 
 export interface Backend {
@@ -212,6 +214,19 @@ class EngineWeights extends EngineSampler<Policy> implements Weights {
     await inScratch(async (scratch) => {
       await this.policy.save(scratch, { optimizer: true })
       await cp(join(folder, 'adapter_model.safetensors'), join(scratch, 'adapter_model.safetensors'))
+      await this.#load(scratch)
+    })
+  }
+
+  async decay(factor: number): Promise<void> {
+    await inScratch(async (scratch) => {
+      await this.policy.save(scratch, { optimizer: true })
+      const path = join(scratch, 'adapter_model.safetensors')
+      const file = await readFile(path)
+      // Behind the header's length and the header all numbers are float32.
+      for (let at = 8 + Number(file.readBigUInt64LE(0)); at < file.length; at += 4)
+        file.writeFloatLE(file.readFloatLE(at) * factor, at)
+      await writeFile(path, file)
       await this.#load(scratch)
     })
   }

@@ -139,6 +139,18 @@ const at = (method: string, path: string, name: string, handle: Handler): RestRo
 })
 const ofRun = `training_runs/${run}/checkpoints`
 
+/** What a server says of itself below its address, as FastAPI does; hosted has nothing there. */
+export const describing: RestRoute = at('GET', '', 'openapi', ({ world }) => {
+  const { title, missing } = world.around.profile
+  if (title === undefined) throw new Refusal(404, 'Not Found')
+  const paths = ['create_model', 'forward_backward', 'forward'].filter((path) => !missing.has(path))
+  return ok({
+    openapi: '3.1.0',
+    info: { title, version: '0.0.1' },
+    paths: Object.fromEntries(paths.map((path) => [`/api/v1/${path}`, { post: {} }])),
+  })
+})
+
 export const restRoutes: RestRoute[] = [
   at('GET', 'healthz', 'healthz', () => ok({ status: 'ok' })),
   at('GET', 'get_server_capabilities', 'get_server_capabilities', capabilities),

@@ -1,5 +1,6 @@
 /** The routes of the protocol proper, all of them POST below /api/v1. */
 import { newJwt } from '../auth.js'
+import { Crash } from '../errors.js'
 import { type Future, outcomeOf } from '../futures.js'
 import { parseJson, type Reply } from '../http.js'
 import { fingerprintOf } from '../order.js'
@@ -148,8 +149,10 @@ export const routes: Record<string, Handler> = {
   create_session: creatingSession,
   session_heartbeat: (context) => {
     const { session_id: id } = bodyOf(context, 'session_heartbeat')
+    const { sessions, around } = context.world
+    if (around.profile.dialect === 'tuft' && !sessions.has(id)) throw new Crash(`Unknown session ${id}`)
     // Open-RL hears of any session.
-    if (context.world.around.profile.dialect !== 'openrl') context.world.session(id).beatAt = Date.now()
+    if (around.profile.dialect !== 'openrl') context.world.session(id).beatAt = Date.now()
     return ok({ type: 'session_heartbeat' })
   },
   create_model: creatingModel,
