@@ -10,7 +10,7 @@ const ppo = { name: 'ppo', clipLow: 0.8, clipHigh: 1.2 } as const
 describe.each(dialects)('%s', (dialect) => {
   it('is recognised, trains, saves, samples, and gives what it was asked for', async () => {
     const server = await serve({ dialect })
-    const service = await connected(server)
+    const service = await connected({ url: server.url })
     expect(service.profile.dialect).toBe(dialect)
     expect(service.models.map(({ model_name }) => model_name)).toEqual(['tiny'])
 

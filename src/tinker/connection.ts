@@ -110,6 +110,7 @@ export class Connection {
         ...(type && { type }),
         signal: post.signal,
         headers: { ...post.headers },
+        fresh: !post.repeatable,
       })
       if (reply.status >= 400 && post.refused?.(reply.status)) return attempt()
       accept(reply, { what: post.what, transport: this.transport })
@@ -123,7 +124,7 @@ export class Connection {
     path: string,
     body: object,
     schema: z.ZodType<T>,
-    post: Pick<Post, 'what' | 'signal'> & { repeatable?: boolean },
+    post: Pick<Post, 'what' | 'signal' | 'refused'> & { repeatable?: boolean },
   ): Promise<T> {
     const content = JSON.stringify(body)
     const headers = { 'x-idempotency-key': randomUUID() }

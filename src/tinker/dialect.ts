@@ -1,5 +1,6 @@
 /** Which dialect a server speaks, as far as it shows. */
-import { UserError } from './errors.js'
+import { z } from 'zod'
+import { TinkerError, Transport, UserError } from './errors.js'
 import { type Hearing, Passing, Persistence } from './persistence.js'
 import { type DialectName, type Profile, profiles } from './profile.js'
 import { accept, jsonOf } from './reply.js'
@@ -14,9 +15,27 @@ export const sdkVersion = '0.25.0'
 type Models = Answer<'get_server_capabilities'>['supported_models']
 type ClientConfig = Answer<'client/config'>
 
+const hostedHost = /(^|\.)thinkingmachines\.(dev|ai)$/
+
+const description = z.object({
+  info: z.object({ title: z.string() }),
+  paths: z.record(z.string(), z.unknown()),
+})
+
 /**
- * Open-RL has no client configuration; TuFT says what each model can do, or takes no chunks out of order; SkyRL says
- * neither the length of a model's context nor any limit; the others are taken for the hosted service.
+ * What a server is by its own description (FastAPI's openapi.json), where that leaves no doubt. SkyRL's versions that
+ * still have the route `forward` are left out: not all of them know a retry.
+ */
+export function statedDialect(described: unknown): DialectName | undefined {
+  const { data } = description.safeParse(described)
+  if (data?.info.title === 'TuFT') return 'tuft'
+  return data?.info.title === 'Tinker API Mock' && !('/api/v1/forward' in data.paths) ? 'skyrl' : undefined
+}
+
+/**
+ * What a server is most like where it does not say. Open-RL has no client configuration; TuFT says what each model can
+ * do, or takes no chunks out of order; SkyRL says neither the length of a model's context nor any limit; the others are
+ * taken for the hosted service.
  */
 export function recogniseDialect(models: Models, config: ClientConfig | undefined): DialectName {
   if (!config) return 'openrl'
@@ -34,7 +53,10 @@ interface Known {
   signal: AbortSignal
 }
 
-/** Asks the server for its configuration and models; named dialects are taken as they are. */
+/**
+ * Asks the server for its configuration and models; named dialects are taken as they are. Where the dialect is a guess,
+ * nothing is sent again that could be applied twice.
+ */
 export async function findDialect(
   known: Known,
   named: DialectName | undefined,
@@ -53,14 +75,31 @@ export async function findDialect(
       hint: 'Give the address without /api/v1, as in http://HOST:PORT.',
     })
   const { supported_models } = shaped(answers.get_server_capabilities, jsonOf(listed))
-  let dialect = named ?? recogniseDialect(supported_models, config)
-  if (!named && dialect === 'skyrl') {
-    // Taken for SkyRL, a server that keeps no count could be made to do a step twice: only SkyRL lists its runs.
+  const certain = named ?? (await identify(known))
+  if (certain) return { profile: profiles[certain], models: supported_models, config: config ?? {} }
+  let like = recogniseDialect(supported_models, config)
+  if (like === 'skyrl') {
+    // Only SkyRL lists its runs.
     const runs = await ask(known, 'training_runs', { method: 'GET', path: 'training_runs?limit=1' })
-    if (!runs) dialect = 'openrl'
+    if (!runs) like = 'openrl'
   }
-  const profile = profiles[dialect]
+  if (like !== 'openrl')
+    known.hearing.warn(
+      `${transport.url} does not say what it is and is taken for ${like}: a step whose answer is lost is not sent again. Name its dialect if you know it.`,
+    )
+  const profile: Profile = { ...profiles[like], deduplicates: 'none' }
   return { profile, models: supported_models, config: config ?? {} }
+}
+
+async function identify(known: Known): Promise<DialectName | undefined> {
+  const { transport } = known
+  if (hostedHost.test(new URL(transport.url).hostname)) return 'hosted'
+  const exchange = { method: 'GET', path: '../../openapi.json' } as const
+  const described = await ask(known, 'openapi.json', exchange).catch((error) => {
+    if (error instanceof Transport || !(error instanceof TinkerError)) throw error
+    return undefined
+  })
+  return described && statedDialect(jsonOf(described))
 }
 
 /** The successful reply; undefined where there is no such route. */

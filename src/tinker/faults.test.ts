@@ -50,6 +50,8 @@ async function errorOf(promise: PromiseLike<unknown>): Promise<TinkerError> {
 const passing: [string, Mishap][] = [
   ['a storm of 503', { kind: 'status', status: 503, times: 4 }],
   ['500 of a request that was carried out', { kind: 'status', status: 500, processed: true }],
+  ['an exception, and the connection with it', { kind: 'crash' }],
+  ['an exception after the request was carried out', { kind: 'crash', processed: true }],
   ['a connection that breaks', { kind: 'hang up' }],
   ['a connection that breaks after the request was carried out', { kind: 'hang up', processed: true }],
   ['a connection that breaks within the answer', { kind: 'hang up', inBody: true }],
@@ -106,6 +108,30 @@ describe.each(dialects)('%s', (dialect) => {
     }
   })
 
+  it('goes on behind an exception, whose connection is reset', async () => {
+    const { server, service, model } = await setUp(dialect, { patience: { backoffMs: 300 } })
+    server.fault({ on: 'create_session', kind: 'crash' })
+    const session = service.createSession()
+    await vi.waitFor(() => expect(session.waitsFor && server.faults.left).toBe(0))
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    await round(model)
+    expect(server.steps()).toBe(1)
+    await session
+  })
+
+  it('asks for nothing that a server might never answer', async () => {
+    const { server, model } = await setUp(dialect)
+    const sampler = await model.snapshot()
+    const before = server.log.count('asample')
+    for (const asked of [{ n: 0 }, { maxTokens: 0 }])
+      expect((await errorOf(sampler.sample(prompt, { ...sampling, ...asked }))).message).toContain(
+        'were asked for',
+      )
+    expect(await errorOf(model.forward([]))).toBeInstanceOf(UserError)
+    expect(server.log.count('asample')).toBe(before)
+    expect(server.held.pending).toBe(0)
+  })
+
   it('asks again for samples whatever happens to them', async () => {
     const { server, model } = await setUp(dialect)
     const sampler = await model.snapshot()
@@ -122,7 +148,10 @@ describe.each(dialects)('%s', (dialect) => {
       [1, 2, 3, 4, 5].map((seed) => sampler.sample(prompt, { ...sampling, seed })),
     )
     for (const [i, { sequences }] of samples.entries())
-      expect(sequences.map(({ tokens }) => tokens[0])).toEqual([(i + 1) % 112, (i + 32) % 112])
+      expect(sequences.map(({ tokens }) => tokens[0])).toEqual([
+        (i + 1) % 112,
+        (i + (dialect === 'skyrl' ? 2 : 32)) % 112,
+      ])
   })
 
   it('dies while promises are open, and goes on where it keeps them', async () => {

@@ -123,6 +123,15 @@ describe('samples', () => {
     await (await model.snapshot()).sample(prompt, sampling)
   })
 
+  it('have seeds that fit, where sample i has the seed `seed + i`', async () => {
+    const server = await serve({ dialect: 'skyrl' })
+    const model = await (await (await connected(server)).createSession()).createModel(spec)
+    const sampler = await model.snapshot()
+    const seed = 2 ** 31 - 2
+    expect((await sampler.sample(prompt, { ...sampling, n: 2, seed })).sequences).toHaveLength(2)
+    await expect(sampler.sample(prompt, { ...sampling, n: 3, seed })).rejects.toThrow('is too large')
+  })
+
   it('of live weights end before a step moves these', async () => {
     const server = await serve({ dialect: 'skyrl', scripted: { sampleMs: 30 } })
     const model = await (await (await connected(server)).createSession()).createModel(spec)
@@ -192,6 +201,19 @@ describe('sessions', () => {
     const beats = server.log.count('session_heartbeat')
     await new Promise((resolve) => setTimeout(resolve, 80))
     expect(server.log.count('session_heartbeat')).toBe(beats)
+  })
+
+  it('are over as well where a server only fails at heartbeats of those it does not know', async () => {
+    const server = await serve({ dialect: 'tuft' })
+    const service = await connected(server, { patience: { heartbeatMs: 20 } })
+    const session = await service.createSession()
+    server.fault({ on: 'session_heartbeat', kind: 'crash', times: 2 })
+    await vi.waitFor(() => expect(server.faults.left).toBe(0))
+    const model = await session.createModel(spec)
+    expect(session.lost).toBeUndefined()
+    await server.restart({ state: 'lost' })
+    await vi.waitFor(() => expect(session.lost).toBeDefined(), { timeout: 5000 })
+    await expect(model.forwardBackward([datum()], loss)).rejects.toThrow('is over')
   })
 })
 

@@ -23,8 +23,11 @@ export interface Profile {
    * the number that comes next, and failed ones do not advance it.
    */
   order: 'sequence' | 'arrival' | 'expected'
-  /** Requests that may be sent again with their number after an unknown outcome without being applied twice. */
-  deduplicates: 'all' | 'training' | 'none'
+  /**
+   * What keeps gradients and steps that are sent again after an unknown outcome from being applied twice. `retry`: the
+   * server knows a retry by its number; `count`: it carries out no number twice; `none`: nothing, so they are not sent.
+   */
+  deduplicates: 'retry' | 'count' | 'none'
   /** Statuses of `retrieve_future` that tell of an operation that failed. */
   failureStatuses: readonly number[]
   /** Milliseconds a poll may be held by the server; the client waits a little longer. */
@@ -35,6 +38,12 @@ export interface Profile {
   loadFirstOnly: boolean
   /** `frozen`: a sampling session keeps the weights it was made of; `live`: it is only safe until the model's next step. */
   snapshots: 'frozen' | 'live'
+  /** Sample i of a request is that of the seed `seed + i`, which must be below 2^31; elsewhere each has its own stream. */
+  seedsInARow: boolean
+  /** Weight decay acts on every adapter of the server. */
+  decaysAll: boolean
+  /** Status of a heartbeat of a session that the server does not know. */
+  unknownSession: number
   /** Samples end at the model's own end-of-text ids without being told. */
   stopsAtEos: boolean
   /** `server`: stops are obeyed; `client`: they are ignored, and the client cuts. */
@@ -64,12 +73,15 @@ const hosted: Profile = {
   weightsWithPolicyLoss: false,
   clip: 'bounds',
   order: 'sequence',
-  deduplicates: 'all',
+  deduplicates: 'retry',
   failureStatuses: [],
   pollHoldMs: 40_000,
   announcesSize: true,
   loadFirstOnly: true,
   snapshots: 'frozen',
+  seedsInARow: false,
+  decaysAll: false,
+  unknownSession: 404,
   stopsAtEos: true,
   stops: 'server',
   truncates: true,
@@ -87,15 +99,15 @@ export const profiles: Record<DialectName, Profile> = {
     ...hosted,
     dialect: 'skyrl',
     needsKey: false,
-    train: 'both',
     reduction: 'sequence',
     weightsWithPolicyLoss: true,
     order: 'arrival',
-    deduplicates: 'training',
     failureStatuses: [400],
     pollHoldMs: 300_000,
     announcesSize: false,
     snapshots: 'live',
+    seedsInARow: true,
+    decaysAll: true,
     stopsAtEos: false,
     manyBaseModels: false,
     maxRank: 32,
@@ -104,11 +116,12 @@ export const profiles: Record<DialectName, Profile> = {
     ...hosted,
     dialect: 'tuft',
     order: 'expected',
-    deduplicates: 'none',
+    deduplicates: 'count',
     failureStatuses: [400, 403, 404, 409, 413, 422],
     pollHoldMs: 120_000,
     announcesSize: false,
     loadFirstOnly: false,
+    unknownSession: 500,
     alpha: (rank) => 2 * rank,
     maxRank: 16,
   },

@@ -321,9 +321,8 @@ export class RequestQueue {
   }
 
   #repeatable(kind: Kind): boolean {
-    const { order, deduplicates } = this.connection.profile
     if (kind !== 'forward_backward' && kind !== 'optim_step') return true
-    return order === 'expected' || deduplicates !== 'none'
+    return this.connection.profile.deduplicates !== 'none'
   }
 
   #notDone(job: Job, failed: string, cause?: unknown): ServerError {

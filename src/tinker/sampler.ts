@@ -36,7 +36,7 @@ export class RemoteSampler implements Sampler {
 
   sample(prompt: Int32Array, options: SampleOptions): Call<Sample> {
     return this.#call(options, (progress) =>
-      this.#untilUsable(prompt, options, progress, (response) => sampleOf(response, options)),
+      this.#untilUsable(prompt, options, progress, (response) => sampleOf(response, options, prompt.length)),
     )
   }
 
@@ -162,8 +162,23 @@ export class RemoteSampler implements Sampler {
   }
 }
 
-function check(prompt: Int32Array, { topP = 1, topK = 0 }: SampleOptions, { profile }: Connection): void {
+function check(
+  prompt: Int32Array,
+  { n, maxTokens, seed = 0, topP = 1, topK = 0 }: SampleOptions,
+  { profile }: Connection,
+): void {
   if (prompt.length === 0) throw new UserError('A sample was asked for without any prompt token.')
+  if (!(n >= 1 && maxTokens >= 1))
+    throw new UserError(
+      `${n} samples of ${maxTokens} tokens were asked for: some servers never answer that.`,
+      {
+        hint: 'Ask for at least one sample of one token.',
+      },
+    )
+  if (profile.seedsInARow && seed + n > 2 ** 31)
+    throw new UserError(`The seed ${seed} is too large for ${n} samples on ${profile.dialect} servers.`, {
+      hint: `The last sample has the seed ${seed + n - 1} there, and the largest is ${2 ** 31 - 1}.`,
+    })
   if (!profile.truncates && (topP !== 1 || topK !== 0))
     throw new UserError(`top_p ${topP} and top_k ${topK} are not obeyed by ${profile.dialect} servers.`, {
       hint: 'Sample with top_p 1 and top_k 0 there.',
@@ -174,10 +189,12 @@ function check(prompt: Int32Array, { topP = 1, topK = 0 }: SampleOptions, { prof
 function sampleOf(
   response: SampleResponse,
   { n, stop = [], promptLogprobs }: SampleOptions,
+  promptLength: number,
 ): Sample | string {
   if (response.sequences.length !== n)
     return `${response.sequences.length} completions where ${n} were asked for`
-  if (promptLogprobs && !response.promptLogprobs) return 'no log-probabilities of the prompt'
+  const scores = promptLogprobs ? promptOf(response.promptLogprobs, promptLength) : response.promptLogprobs
+  if (typeof scores === 'string') return scores
   const ids = stop.filter((item) => typeof item === 'number')
   const sequences: Required<SampledSequence>[] = []
   for (const { tokens, logprobs, stopReason } of response.sequences) {
@@ -192,11 +209,13 @@ function sampleOf(
       stopReason: end === undefined ? stopReason : 'stop',
     })
   }
-  return { ...response, sequences }
+  return { ...response, sequences, ...(scores && { promptLogprobs: scores }) }
 }
 
 function promptOf(logprobs: Float32Array | undefined, length: number): Float32Array | string {
   if (!logprobs) return 'no log-probabilities of the prompt'
+  // SkyRL says nothing of the first token.
+  if (logprobs.length === length - 1) return promptOf(Float32Array.of(Number.NaN, ...logprobs), length)
   if (logprobs.length !== length) return `${logprobs.length} log-probabilities for ${length} prompt tokens`
   if (logprobs.subarray(1).some(Number.isNaN)) return 'log-probabilities that are not numbers'
   return logprobs

@@ -11,6 +11,8 @@ import { answers, type RequestBody } from './wire/endpoints.js'
 
 /** Without an answer to heartbeats for so long, the caller is warned, ms. */
 const silenceMs = 120_000
+/** Exceptions in a row by which a server that tells of unknown sessions so is believed. */
+const mostExceptions = 4
 /** Sampling sessions of one process; a process that goes on with a session counts from a number of its own. */
 const samplersPerProcess = 1_000_000
 
@@ -169,11 +171,21 @@ export class RemoteSession implements Session {
     }
   }
 
+  /** Throws UserError where the server does not know the session. */
   #ask(signal: AbortSignal) {
+    let failures = 0
+    // TuFT has an exception then, which may also have another cause.
+    const refused = (status: number) => {
+      const unknown = status === 500 && this.connection.profile.unknownSession === 500
+      if (unknown && ++failures === mostExceptions)
+        throw new UserError(`${this.connection.transport.url} fails at the heartbeats of session ${this.id}.`)
+      return false
+    }
     const body: RequestBody<'session_heartbeat'> = { session_id: this.id, type: 'session_heartbeat' }
     return this.connection.ask('session_heartbeat', body, answers.session_heartbeat, {
       what: 'session_heartbeat',
       signal,
+      refused,
     })
   }
 

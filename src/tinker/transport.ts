@@ -16,6 +16,8 @@ export interface Exchange {
   /** Most milliseconds until the whole answer is here. */
   timeoutMs?: number
   signal: AbortSignal
+  /** Over a connection of its own: one that is kept may have ended for the server without a word. */
+  fresh?: boolean
 }
 
 export interface Reply {
@@ -30,13 +32,16 @@ export interface Reply {
 const unsent =
   /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/
 
+const settings: Agent.Options = {
+  connections: 1000,
+  connect: { timeout: 10_000 },
+  headersTimeout: 0,
+  bodyTimeout: 0,
+}
+
 export class TransportLayer {
-  readonly #agent = new Agent({
-    connections: 1000,
-    connect: { timeout: 10_000 },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+  readonly #kept = new Agent(settings)
+  readonly #fresh = new Agent({ ...settings, pipelining: 0 })
   /** Where the server gives short-lived tokens for keys. */
   #tokens: Tokens | undefined
 
@@ -128,7 +133,7 @@ export class TransportLayer {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    await Promise.all([this.#kept.destroy(), this.#fresh.destroy()])
   }
 
   #linkOf({ signal, timeoutMs = this.answerMs }: Exchange) {
@@ -136,12 +141,12 @@ export class TransportLayer {
   }
 
   #send(
-    { method, path, body, type = 'application/json', headers }: Exchange,
+    { method, path, body, type = 'application/json', headers, fresh = false }: Exchange,
     signal: AbortSignal,
     credential: string | undefined,
     url = new URL(`${this.base}/${path}`),
   ): Promise<Dispatcher.ResponseData> {
-    return this.#agent.request({
+    return (fresh ? this.#fresh : this.#kept).request({
       origin: url.origin,
       path: url.pathname + url.search,
       method,

@@ -18,7 +18,7 @@ export interface ConformanceOptions {
   /** Largest error of a log-probability, nats. */
   tolerance: number
   /** What the server behind the engine cannot do, and the engine refuses. */
-  lacks?: ('truncation' | 'uneven clip bounds')[]
+  lacks?: ('truncation' | 'uneven clip bounds' | 'weight decay of one policy')[]
 }
 
 /** What each part of the suite works on. */

@@ -29,14 +29,15 @@ export async function serve(
   return server
 }
 
-/** Connects with the test's key, and little patience. */
+/** Connects with the test's key and little patience, to a server that is known: see `connect` of one that is not. */
 export async function connected(
-  { url }: { url: string },
+  { url, profile }: { url: string; profile?: { dialect: Dialect } },
   { patience, ...options }: ConnectOptions = {},
 ): Promise<Service> {
   vi.stubEnv('TINKER_API_KEY', key)
   const service = await connect({
     baseUrl: url,
+    ...(profile && { dialect: profile.dialect }),
     patience: { backoffMs: 5, giveUpMs: 2000, ...patience },
     ...options,
   })

@@ -52,6 +52,41 @@ describe('the Tinker engine', () => {
     await engine.close()
   })
 
+  it('decays the weights of no other policy, where a server decays all that it holds', async () => {
+    const warnings: string[] = []
+    const engine = openTinkerEngine({ url: server.url, onWarning: (sentence) => warnings.push(sentence) })
+    const policy = await engine.open(spec)
+    const adam = { learningRate: 1e-3, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.1, clipNorm: 0 }
+    await policy.optimStep(adam)
+    expect(warnings.join('\n')).toContain('decays every adapter that it holds: weight_decay 0.1')
+    const steps = server.steps()
+    const frozen = await policy.snapshot()
+    await expect(policy.optimStep(adam)).rejects.toMatchObject({
+      code: 'config',
+      message: expect.stringContaining('would decay 1 other adapters'),
+    })
+    expect(server.steps()).toBe(steps)
+    await frozen.close()
+    await policy.optimStep(adam)
+    expect(server.steps()).toBe(steps + 1)
+    await engine.close()
+  })
+
+  it('asks for seeds that fit and share no samples, where sample i has the seed `seed + i`', async () => {
+    const engine = openTinkerEngine({ url: server.url })
+    const policy = await engine.open(spec)
+    const requests = [1, 2, 2 ** 31 - 1].map((seed) => ({ prompt: Int32Array.of(5, 6, 7), n: 3, seed }))
+    const params = { maxTokens: 4, temperature: 1, topP: 1, topK: 0, stop: [] }
+    let rollouts = 0
+    for await (const _ of policy.sample(requests, params)) rollouts++
+    expect(rollouts).toBe(9)
+    const bodies = server.log.of('asample').slice(-3) as { body: { sampling_params: { seed: number } } }[]
+    const seeds = bodies.map(({ body }) => body.sampling_params.seed).sort((a, b) => a - b)
+    expect(seeds[2]).toBeLessThanOrEqual(2 ** 31 - 3)
+    for (const i of [1, 2]) expect(seeds[i]! - seeds[i - 1]!).toBeGreaterThanOrEqual(3)
+    await engine.close()
+  })
+
   it('gives the models of a killed run back', async () => {
     const journal = temporaryFolder()
     const held = server.held.models

@@ -1,7 +1,7 @@
 /** Policies whose weights live on a server. */
 import { randomBytes } from 'node:crypto'
 import type { Datum } from '../../core/datum.js'
-import { CheckpointError } from '../../core/errors.js'
+import { CheckpointError, ConfigError } from '../../core/errors.js'
 import type { Rollout } from '../../core/rollout.js'
 import type { Model, ModelSpec } from '../../tinker/client.js'
 import type { Profile } from '../../tinker/profile.js'
@@ -80,6 +80,7 @@ export class TinkerPolicy implements Policy {
     model: Model,
   ) {
     this.#model = model
+    home.server.policies.add(this)
   }
 
   /** A new model on the server, or one with saved weights and a new optimizer. */
@@ -128,6 +129,7 @@ export class TinkerPolicy implements Policy {
   }
 
   async optimStep(adam: AdamParams): Promise<OptimReport> {
+    if (adam.weightDecay > 0 && this.#profile.decaysAll) this.#checkDecay(adam.weightDecay)
     const refused = this.#flush()
     if (refused) throw refused.error
     if (adam.clipNorm > 0 && this.#profile.dialect === 'skyrl')
@@ -168,6 +170,7 @@ export class TinkerPolicy implements Policy {
     this.#flush()
     await this.#turn
     await unload(this.#model)
+    this.home.server.policies.delete(this)
   }
 
   get #profile(): Profile {
@@ -176,6 +179,21 @@ export class TinkerPolicy implements Policy {
 
   get #url(): string {
     return this.home.server.service.url
+  }
+
+  /** Throws ConfigError where the decay would move other policies of this engine. */
+  #checkDecay(decay: number): void {
+    const others = this.home.server.policies.size - 1
+    if (others > 0)
+      throw new ConfigError(
+        `Weight decay ${decay} on ${this.#url} would decay ${others} other adapters there: it acts on all that the server holds.`,
+        {
+          hint: 'Set optim.weight_decay of the roles to 0, or give each role a server of its own by roles.ROLE.url.',
+        },
+      )
+    this.home.warn(
+      `${this.#url} decays every adapter that it holds: weight_decay ${decay} acts on those of its other users as well.`,
+    )
   }
 
   /** Sends the gathered batches; what was refused, where one of them was, and none was sent. */

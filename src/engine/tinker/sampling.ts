@@ -1,5 +1,6 @@
 /** Completions of a sampler on a server, as rollouts. */
 import { InvariantError } from '../../core/errors.js'
+import { randomStream } from '../../core/random.js'
 import type { RawLogprobs, Rollout, StopReason } from '../../core/rollout.js'
 import type { Sample, Sampler } from '../../tinker/client.js'
 import type { Profile } from '../../tinker/profile.js'
@@ -39,7 +40,16 @@ export async function* sampleAll(
     profile.concurrentSamples,
     async ({ prompt, n, seed, index }, own) => {
       const { maxTokens, temperature, topP, topK } = params
-      const options = { n, seed, maxTokens, temperature, topP, topK, stop, signal: own }
+      const options = {
+        n,
+        seed: seedOf(seed, n, profile),
+        maxTokens,
+        temperature,
+        topP,
+        topK,
+        stop,
+        signal: own,
+      }
       return { request: index, sample: await sampler.sample(prompt, options) }
     },
     signal,
@@ -81,6 +91,14 @@ function check(requests: SampleRequest[], { maxTokens }: SampleParams, vocabSize
     if (prompt.length === 0) throw new InvariantError('A prompt is empty.')
     checkTokens(prompt, vocabSize)
   }
+}
+
+/**
+ * Where sample i is that of the seed `seed + i`, requests of neighbouring seeds would share samples: seeds are spread
+ * over all that leave room for n.
+ */
+function seedOf(seed: number, n: number, { seedsInARow }: Profile): number {
+  return seedsInARow ? randomStream(seed, 'sample').int(2 ** 31 - n + 1) : seed
 }
 
 /** Servers take ids or strings: strings alone go where the server ends at end-of-text ids without being told. */

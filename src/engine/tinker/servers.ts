@@ -22,6 +22,8 @@ export interface TinkerEngineOptions {
 export interface Server {
   service: Service
   session: Session
+  /** Policies of this engine that have a model there. */
+  policies: Set<object>
 }
 
 /** Longest wait for a server to take a model back. */
@@ -58,7 +60,8 @@ export class Servers {
     })
     try {
       await giveBack(service, onWarning)
-      return { service, session: await service.createSession({ tags: ['sparring'] }) }
+      const session = await service.createSession({ tags: ['sparring'] })
+      return { service, session, policies: new Set() }
     } catch (error) {
       await service.close()
       throw error
