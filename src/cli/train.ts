@@ -96,7 +96,7 @@ async function playInTerminal(
     emit({ event: 'config', run: run.path, config: loaded.recipe })
     const match = await openMatch(loaded, parts, {
       run: run.path,
-      onWait: (name) => emit({ event: 'phase', name }),
+      onWait: (name) => emit({ event: 'phase', name, waiting: true }),
       onWarning: (sentence) => progress.note(sentence),
     })
     try {

@@ -254,6 +254,48 @@ describe('the recipes of the package', () => {
     }).toEqual(game)
   })
 
+  it.each(['pasodoble-qwen3-1.7b', 'pasodoble-qwen3-4b', 'gar-r1-distill-qwen-7b'])(
+    '%s begins where the recipes of its stages end',
+    async (name) => {
+      const { recipe } = await loadRecipe(name, { loadGame })
+      const stages = recipeNames().filter((each) => each.startsWith(`${name}-`))
+      const ends = stages.map(async (stage) => {
+        const { rounds, seed, roles } = (await loadRecipe(stage, { loadGame })).recipe
+        const [role] = Object.keys(roles)
+        return `runs/${stage}-seed${seed}/checkpoints/${String(rounds).padStart(6, '0')}/${role}`
+      })
+      const starts = Object.values(recipe.roles).map(({ model }) => model)
+      expect(stages.length).toBeGreaterThan(0)
+      expect(starts).toEqual(expect.arrayContaining(await Promise.all(ends)))
+    },
+  )
+
+  it('have the settings of the papers', async () => {
+    const settings = async (name: string) => {
+      const { recipe } = await loadRecipe(name, { loadGame })
+      return { ...recipe.settings, rounds: recipe.rounds, seed: recipe.seed }
+    }
+    const limits = { temperature: 0.6, top_p: 1, top_k: 0, max_tokens: 6144 }
+    for (const size of ['1.7b', '4b'])
+      expect(await settings(`pasodoble-qwen3-${size}`)).toMatchObject({
+        ...{ rounds: 2000, seed: 42, texts_per_round: 1, questions: 6, answers: 6 },
+        ...{ tau_low: 0.2, tau_high: 1, w: 0.2, tau_div: 0.3, tau_sim: 0.8, history_size: 100 },
+        ...{ clip_low: 0.2, clip_high: 0.2, scale_rewards: true, normaliser: 'constant_length' },
+        proposer: { ...limits, max_prompt_tokens: 1280 },
+        solver: { ...limits, max_prompt_tokens: 512 },
+      })
+    expect(await settings('gar-r1-distill-qwen-7b')).toMatchObject({
+      ...{ rounds: 400, problems_per_round: 24, answers: 8, references: 'paired', judge: 'slices' },
+      ...{ lambda1: 1, lambda2: 1, lambda3: 1, lambda4: 0.5 },
+      slicer: { max_tokens: 320 },
+      discriminator: { max_tokens: 128 },
+    })
+    expect(await settings('gar-r1-distill-qwen-7b-1-discriminator-sft')).toMatchObject({
+      ...{ rounds: 500, batch_size: 128, labels: 'endpoint', endpoint: { model: 'o4-mini' } },
+      ...{ data: { rows: 9373 }, slices: 64_000 },
+    })
+  })
+
   it('know every kind of problem of the arithmetic world', () => {
     const text = readFileSync(join(projectRoot(), 'recipes/arithmetic/knowledge.jsonl'), 'utf8')
     expect(

@@ -4,7 +4,8 @@ import type { Progress } from './progress.js'
 /** One JSON object a line on stdout, nothing else there. */
 export class JsonProgress implements Progress {
   event(event: RunEvent): void {
-    if (event.event !== 'phase') process.stdout.write(`${JSON.stringify(event)}\n`)
+    const shown = event.event !== 'phase' && event.event !== 'recorded'
+    if (shown) process.stdout.write(`${JSON.stringify(event)}\n`)
   }
 
   note(text: string): void {

@@ -84,6 +84,22 @@ describe('the adapter of a policy on a server', () => {
     },
   )
 
+  it('is known by the model that it is on, where its tokenizer was pulled as that of a sibling', async () => {
+    const server = await startTinkerServer({ dialect: 'hosted', models: { 'some/base': model } })
+    onTestFinished(() => server.close())
+    const engine = openTinkerEngine({ url: server.url })
+    const policy = await engine.open({
+      model,
+      lora: { rank: 4, alpha: 32, targets },
+      seed: 7,
+      remote: { name: 'some/chat@main', baseModel: 'some/base' },
+    })
+    const checkpoint = join(temporaryFolder(), 'role')
+    await policy.save(checkpoint)
+    await engine.close()
+    expect(await fetchAdapter(checkpoint, join(temporaryFolder(), 'fetched'))).toEqual(['some/base'])
+  })
+
   it('cannot be had of a server that keeps it', async () => {
     const { checkpoint } = await trained('openrl')
     const to = join(temporaryFolder(), 'fetched')
