@@ -29,8 +29,11 @@ export interface GameContext<Config> {
   seed(...names: (string | number)[]): number
   /** Resolves a path of the run file. */
   path(relative: string): string
-  /** Says what the round is doing, for the live display; done/total where known. */
-  phase(name: string, done?: number, total?: number): void
+  /**
+   * Says what the round is doing, for the live display; done/total where known, and the tokens that were sampled in the phase
+   * so far. A name that begins with that of a role, as in `solver samples`, is that role's work.
+   */
+  phase(name: string, done?: number, total?: number, tokens?: number): void
   signal: AbortSignal
   /** True answer of a question where the world can check it (label audit only; never a reward). */
   world: World | undefined

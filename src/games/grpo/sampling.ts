@@ -24,10 +24,12 @@ export async function sampleGroups(
   const requests = asked.map(({ prompt, group }) => ({ prompt, n, seed: ctx.seed(role, group) }))
   const total = requests.length * n
   let done = 0
-  ctx.phase(`${role} samples`, done, total)
+  let tokens = 0
+  ctx.phase(`${role} samples`, done, total, tokens)
   for await (const rollout of policy.sample(requests, sampleParams(settings), ctx.signal)) {
     groups[asked[rollout.request]!.group]!.push(rollout)
-    ctx.phase(`${role} samples`, ++done, total)
+    tokens += rollout.tokens.length
+    ctx.phase(`${role} samples`, ++done, total, tokens)
   }
   for (const group of groups) group.sort((a, b) => a.index - b.index)
   return groups

@@ -76,9 +76,10 @@ export const pasodoble: Game<Config, State> = {
     const length = (role: typeof solver | typeof proposer) => role.max_prompt_tokens + role.max_tokens
     const taken = config.schedule === 'online' ? 0 : config.offline.questions_per_update
     const proposed = texts * questions
+    const proposerRows = config.frozen === 'proposer' ? 0 : proposed
     const solverRows = answers * (solver_steps === 'per_question' ? 1 : taught(config))
     return {
-      trainTokens: Math.max(proposed * length(proposer), solverRows * length(solver)),
+      trainTokens: Math.max(proposerRows * length(proposer), solverRows * length(solver)),
       longestSequence: Math.max(length(proposer), length(solver)),
       sampleRows: Math.max(proposed, taken) * answers,
     }

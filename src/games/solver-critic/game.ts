@@ -82,8 +82,7 @@ export const solverCritic: Game<Config, State> = {
   demands(config) {
     const { solver, critic, problems_per_round: problems, answers, critiques, steps, revise } = config
     const solutions = problems * answers
-    const share = config.evidence_share
-    const exhibits = solutions + 2 * Math.round((solutions * share) / (1 - share) / 2)
+    const exhibits = mostExhibits(config)
     const length = (role: typeof solver | typeof critic) => ({
       promptTokens: role.max_prompt_tokens,
       completionTokens: role.max_tokens,
@@ -123,10 +122,11 @@ export const solverCritic: Game<Config, State> = {
 
   files: problemFiles,
 
-  workload({ solver, critic, problems_per_round, answers, critiques, evidence_share, steps }) {
+  workload(config) {
+    const { solver, critic, problems_per_round, answers, critiques, steps } = config
     const length = (role: Config['solver'] | Config['critic']) => role.max_prompt_tokens + role.max_tokens
     const solutions = problems_per_round * answers
-    const exhibits = Math.ceil(solutions / (1 - evidence_share))
+    const exhibits = mostExhibits(config)
     const largest = Math.max(solutions * length(solver), exhibits * critiques * length(critic))
     return {
       trainTokens: Math.ceil(largest / steps),
@@ -134,6 +134,12 @@ export const solverCritic: Game<Config, State> = {
       sampleRows: exhibits * critiques,
     }
   },
+}
+
+/** Solutions of a round, and the planted errors and twins that make up their share beside them. */
+function mostExhibits({ problems_per_round, answers, evidence_share: share }: Config): number {
+  const solutions = problems_per_round * answers
+  return solutions + 2 * Math.round((solutions * share) / (1 - share) / 2)
 }
 
 /** The share of right solutions, remembered over rounds: s <- decay s + (1 - decay) share of this round. */
