@@ -7,7 +7,7 @@ import type { SampledSequence, TopkLogprobs } from './wire/messages.js'
 export interface ConnectOptions {
   /** Default: TINKER_BASE_URL, else the hosted service. Keys come from TINKER_API_KEY alone. */
   baseUrl?: string
-  /** Default: found from what the server says of itself. */
+  /** Default: found from what the server says of itself; a guess never applies a step twice. */
   dialect?: DialectName
   /** Folder of the journal of requests: lets a process that was killed go on without applying a step twice. */
   journal?: string
@@ -171,7 +171,10 @@ export interface Model {
   /** Log-probabilities of targets, without gradients. */
   forward(data: Pick<Datum, 'tokens' | 'targets'>[], options?: TrainOptions): Call<TrainResult>
   optimStep(adam: Adam, options?: TrainOptions): Call<{ metrics: Record<string, number> }>
-  /** Weights and optimizer, under a name of letters, digits, - and _ that was never used before. */
+  /**
+   * Weights and optimizer, under a name of letters, digits, - and _ that was never used before: SkyRL and hosted refuse a
+   * second use, TuFT and Open-RL write over the first.
+   */
   saveWeights(name: string, options?: TrainOptions): Call<{ path: string }>
   /** Weights for sampling, kept under a name: for archives and later sessions. */
   saveWeightsForSampler(name: string, options?: TrainOptions): Call<{ path: string }>
@@ -183,13 +186,14 @@ export interface Model {
 }
 
 export interface SampleOptions extends CallOptions {
-  /** Completions. */
+  /** Completions, at least 1. */
   n: number
   maxTokens: number
   temperature: number
   topP?: number
   /** 0 = off. */
   topK?: number
+  /** On SkyRL that of sample 0, and sample i has `seed + i`: all below 2^31. */
   seed?: number
   /** Ids or strings, not both; see `planStop`. Tokens include the id, or the token that completed the string. */
   stop?: number[] | string[]
