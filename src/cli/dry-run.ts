@@ -82,10 +82,8 @@ function serverLines({
   const trained = adapters.map(
     ({ role, rank, base }) => `${role} (rank ${rank}${base === undefined ? '' : `, ${base}`})`,
   )
-  const kept =
-    copies === 0
-      ? ''
-      : `, and ${copies} frozen ${copies > 1 ? 'copies' : 'copy'} of start weights: ${whole(models)} models`
+  const copied = `${copies} frozen ${copies > 1 ? 'copies' : 'copy'} of start weights`
+  const kept = copies === 0 ? '' : `, and ${copied} (${whole(models)} models at once)`
   return [
     `on a server, reckoned with as ${dialect}`,
     `  adapters  ${trained.join(', ')}${kept}`,

@@ -134,6 +134,9 @@ describe('a dry run of a recipe at paper scale', () => {
     const { status, stdout } = await run('train', 'grpo-qwen2.5-0.5b-lora', '--dry-run')
     expect(status).toBe(0)
     expect(stdout).toContain('can be made once the models are here')
+    expect(stdout).toMatch(
+      /^ {2}models\/Qwen2\.5-0\.5B {2}\(roles\.solver\.model\)\n {4}a model folder in Hugging Face form;/m,
+    )
     expect(stdout).not.toContain('on a server')
   })
 })

@@ -92,15 +92,21 @@ async function modelNeed(
       : `sparring train ${stage.recipe}`
     return { need: { kind: 'checkpoint', name: model, keys, found: false, get }, stage }
   }
-  const hub = hubName(model)
+  const hub = hubOf(model, folder)
   const base = base_model ?? (existsSync(path) ? undefined : hub?.model)
   const found =
-    isThere(() => resolveModel(folder, model, !remote)) && (hub === undefined ? existsSync(path) : true)
+    existsSync(path) || (hubName(model) !== undefined && isThere(() => resolveModel(folder, model, !remote)))
   const revision = hub?.revision === undefined ? '' : ` --revision ${hub.revision}`
   const get = hub
     ? `sparring pull ${hub.model}${revision}${remote ? ' --no-weights' : ''}`
-    : `a model folder in Hugging Face form${remote ? ', its weights may be left out' : ''}`
+    : `a model folder in Hugging Face form${remote ? ', its weights may be left out' : ''}; another one with --set ${keys[0]}=FOLDER or OWNER/NAME`
   return { need: { kind: 'model', name: model, keys, found, get }, ...(base !== undefined && { base }) }
+}
+
+/** A name of the Hub, unless it begins with a folder that there is, such as models/NAME. */
+function hubOf(model: string, folder: string) {
+  const owner = model.split('/')[0]!
+  return existsSync(resolvePath(folder, owner)) ? undefined : hubName(model)
 }
 
 /** A policy that a server keeps speaks with the tokenizer of the model that it began with. */
