@@ -69,7 +69,7 @@ async function readHeldout(match: Match, signal: AbortSignal, emit: Emit): Promi
       signal,
       samples: sampling === 'greedy' ? 1 : recipe.samples,
       temperature: sampling === 'greedy' ? 0 : recipe.temperature,
-      progress: (done, total) => emit({ event: 'phase', name: `held-out ${sampling}`, done, total }),
+      progress: (done, total) => emit({ event: 'phase', name: `held-out ${sampling}`, role: recipe.role, done, total }),
     }),
   })
   return [await measure('sampled'), ...(recipe.greedy ? [await measure('greedy')] : [])]
@@ -105,7 +105,7 @@ async function readLevels(match: Match, signal: AbortSignal, emit: Emit) {
   const entries: [string, number][] = []
   const records: object[] = []
   for (const level of new Set(problems.map((problem) => problem.level))) {
-    emit({ event: 'phase', name: `level ${level}` })
+    emit({ event: 'phase', name: `level ${level}`, role: recipe.role })
     const own = problems.filter((problem) => problem.level === level)
     const { temperature, max_tokens: maxTokens } = recipe
     const report = await evaluate(answerer, own, { ...options, maxTokens, signal, samples: 1, temperature })

@@ -2,6 +2,7 @@
 import type { MemoryPlan } from '../engine/engine.js'
 import type { EvalReport } from '../eval/evaluate.js'
 import type { Alarm } from './alarms.js'
+import type { MetricsLine } from './directory.js'
 import type { Recipe } from './recipe.js'
 
 /** Accuracy on the held-out problems at the start and now: mean of the samples. */
@@ -17,8 +18,10 @@ export type RunEvent =
   | ({ event: 'memory' } & MemoryPlan)
   /** Rounds were done before: this run goes on after `round`. */
   | { event: 'resume'; round: number; note?: string }
-  /** What the round is doing, for the live display; left out of the JSON lines. */
-  | { event: 'phase'; name: string; done?: number; total?: number }
+  /** For the live display; left out of the JSON lines. */
+  | PhaseEvent
+  /** What metrics.jsonl has gained, and the alarms that hold since; for the live display, left out of the JSON lines. */
+  | { event: 'recorded'; lines: MetricsLine[]; alarms: string[] }
   | {
       event: 'round'
       round: number
@@ -36,6 +39,20 @@ export type RunEvent =
   | { event: 'rollback'; round: number; to: number; scale: number; alarm: string }
   | DoneEvent
   | { event: 'error'; code: string; message: string; hint?: string }
+
+/** What the run is doing. */
+export interface PhaseEvent {
+  event: 'phase'
+  name: string
+  /** Whose work it is; where absent, the program's own. */
+  role?: string
+  done?: number
+  total?: number
+  /** Sampled since the phase began. */
+  tokens?: number
+  /** A sentence on what has to be waited for, while the phase before goes on. */
+  waiting?: true
+}
 
 export type EvalSummary = Omit<EvalReport, 'records'>
 

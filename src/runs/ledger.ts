@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { CheckpointError } from '../core/errors.js'
 import type { RoundReport } from '../games/game.js'
 import { mayRollBack } from './alarm-settings.js'
-import { type Alarm, decisive, newAlarms } from './alarms.js'
+import { type Alarm, activeAlarms, decisive, newAlarms } from './alarms.js'
 import type { HeldoutReading, Readings } from './anchors.js'
 import {
   folderName,
@@ -77,6 +77,7 @@ export class Ledger {
     await this.#prune()
     const note = this.#note(records, corruptLine, round)
     this.#emit({ event: 'resume', round, ...(note !== undefined && { note }) })
+    this.#tell(this.history)
     return { round, state }
   }
 
@@ -137,7 +138,13 @@ export class Ledger {
       ...rollbackRecord(round, line, verdict),
     ])
     for (const alarm of alarms) this.#emit({ event: 'alarm', round, ...alarm })
+    this.#tell([line])
     return verdict
+  }
+
+  #tell(lines: MetricsLine[]): void {
+    const alarms = activeAlarms(this.history, this.#match.recipe.alarms).map(({ name }) => name)
+    this.#emit({ event: 'recorded', lines, alarms })
   }
 
   /** Between the reward in the game and the held-out accuracy, of the role that has one. */

@@ -226,13 +226,17 @@ export function gameContext(
     rounds: recipe.rounds,
     random,
     seed: (...names) => random('seed', ...names).int(2 ** 31),
-    phase: (name, done, total) =>
+    phase: (name, done, total, tokens) => {
+      const role = Object.keys(roles).find((each) => name.startsWith(`${each} `))
       emit({
         event: 'phase',
         name,
+        ...(role !== undefined && { role }),
         ...(done !== undefined && { done }),
         ...(total !== undefined && { total }),
-      }),
+        ...(tokens !== undefined && { tokens }),
+      })
+    },
   }
 }
 

@@ -45,13 +45,15 @@ export class LineProgress implements Progress {
 }
 
 /** Mean reward of each role, or its loss where it has no rewards. */
-export function rewards(metrics: Record<string, number>): [string, number][] {
+export function rewards(metrics: Readonly<Record<string, number | null>>): [string, number][] {
   const roles = new Set(
     Object.keys(metrics).flatMap((name) => /^(.+)\/(?:reward\/mean|loss)$/.exec(name)?.[1] ?? []),
   )
-  return [...roles].map((role) => {
+  return [...roles].flatMap((role): [string, number][] => {
     const reward = metrics[`${role}/reward/mean`]
-    return reward === undefined ? [`${role} loss`, metrics[`${role}/loss`]!] : [`${role} reward`, reward]
+    if (reward !== undefined) return reward === null ? [] : [[`${role} reward`, reward]]
+    const loss = metrics[`${role}/loss`]
+    return typeof loss === 'number' ? [[`${role} loss`, loss]] : []
   })
 }
 
@@ -90,7 +92,7 @@ export function linesOf(event: RunEvent, stream: TextStream): string[] {
         `held-out after round ${event.round}: ${interval(event)} ${event.sampling}, ${event.n} problems`,
       ]
     case 'checkpoint':
-      return stream.isTTY ? [] : [`checkpoint ${event.path}`]
+      return [`checkpoint ${event.path}`]
     case 'alarm': {
       const figures = `${number(event.value)} against ${number(event.threshold)}`
       return [paint(stream, 'yellow', `alarm ${event.name}: ${event.formula} (${figures}). ${event.message}`)]

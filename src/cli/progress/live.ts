@@ -1,128 +1,124 @@
-/** A block at the bottom of the terminal that is drawn again as the run goes on; what is worth keeping scrolls above it. */
-import type { EvalSummary, RunEvent } from '../../runs/events.js'
+/**
+ * A block at the bottom of the terminal that is drawn over itself as the run goes on; what is worth keeping scrolls above it.
+ * Every change is one write between the marks of a synchronised update, and lines are written over rather than erased first,
+ * so that the terminal never shows half a block.
+ */
+import type { RunEvent } from '../../runs/events.js'
 import { paint } from '../paint.js'
-import { duration, interval, number, percent, sparkline } from './format.js'
-import { linesOf, RoundClock, rewards, type TextStream } from './lines.js'
+import { columnsOf } from './columns.js'
+import { linesOf, type TextStream } from './lines.js'
 import type { Progress } from './progress.js'
+import { LiveState } from './state.js'
+import { type ViewLine, view } from './view.js'
 
-/** Redrawing more often than this only costs time, milliseconds. */
+/** Milliseconds between two drawings where only a phase went on, and between two that only the clock asks for. */
 const REDRAW = 100
+const TICK = 500
+
+const hideCursor = '\x1b[?25l'
+const showCursor = '\x1b[?25h'
+const begin = '\x1b[?2026h'
+const end = '\x1b[?2026l'
+const eraseRest = '\x1b[K'
+const eraseBelow = '\x1b[J'
+
+/** A terminal; its size may change. */
+export interface Terminal extends TextStream {
+  rows?: number
+  on?(event: 'resize', listener: () => void): unknown
+  off?(event: 'resize', listener: () => void): unknown
+}
 
 export class LiveProgress implements Progress {
-  readonly #stream: TextStream
-  readonly #clock = new RoundClock()
-  /** Rewards (or losses) of each role, by name, over the rounds. */
-  readonly #curves = new Map<string, number[]>()
-  readonly #heldout: number[] = []
-  #title = ''
-  #head = ''
-  #phase = ''
-  #metrics: Record<string, number> = {}
-  #anchors: Partial<Record<'sampled' | 'greedy', EvalSummary>> = {}
-  #drawn = 0
+  readonly #terminal: Terminal
+  readonly #clock: () => number
+  readonly #state = new LiveState()
+  /** The block as it stands, without styles. */
+  #drawn: ViewLine[] = []
   #drawnAt = 0
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(stream: TextStream) {
-    this.#stream = stream
+  constructor(terminal: Terminal, clock = () => performance.now()) {
+    this.#terminal = terminal
+    this.#clock = clock
   }
 
   event(event: RunEvent): void {
-    this.#take(event)
-    const kept = linesOf(event, this.#stream)
-    if (kept.length > 0) this.#clear()
-    for (const line of kept) this.#stream.write(`${line}\n`)
-    const due = event.event !== 'phase' || performance.now() - this.#drawnAt > REDRAW
+    this.#state.take(event, this.#clock())
+    const kept = linesOf(event, this.#terminal)
     if (event.event === 'done' || event.event === 'error') this.close()
-    else if (due) this.#draw()
+    else if (kept.length > 0 || event.event !== 'phase' || this.#clock() - this.#drawnAt >= REDRAW)
+      this.#draw(kept)
   }
 
   note(text: string): void {
-    this.#clear()
-    this.#stream.write(`${text}\n`)
+    if (this.#timer) this.#draw([text])
+    else this.#terminal.write(`${text}\n`)
+  }
+
+  /** Leaves the block as it last was, without the phase, and the cursor as it was found. */
+  close(): void {
+    if (this.#timer === undefined) return
+    this.#state.rest()
+    this.#draw([], this.#lines().slice(0, -1))
+    this.#terminal.write(showCursor)
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#drawn = []
+    this.#terminal.off?.('resize', this.#redraw)
+    process.off('exit', this.#restore).off('SIGTSTP', this.#suspend).off('SIGCONT', this.#goOn)
+  }
+
+  #open(): void {
+    this.#timer = setInterval(this.#redraw, TICK)
+    this.#timer.unref()
+    this.#terminal.write(hideCursor)
+    this.#terminal.on?.('resize', this.#redraw)
+    process.on('exit', this.#restore).on('SIGTSTP', this.#suspend).on('SIGCONT', this.#goOn)
+  }
+
+  readonly #redraw = (): void => this.#draw()
+
+  /** However the program ends. */
+  readonly #restore = (): void => {
+    this.#terminal.write(showCursor)
+  }
+
+  readonly #suspend = (): void => {
+    this.#restore()
+    process.kill(process.pid, 'SIGSTOP')
+  }
+
+  /** What the shell wrote meanwhile stays; the block begins anew below it. */
+  readonly #goOn = (): void => {
+    this.#drawn = []
+    this.#terminal.write(hideCursor)
     this.#draw()
   }
 
-  /** Leaves the block as it last was. */
-  close(): void {
-    if (this.#drawn > 0) this.#draw(false)
-    this.#drawn = 0
+  #lines(): ViewLine[] {
+    const { columns = 80, rows = 24 } = this.#terminal
+    return view(this.#state, { columns, rows }, this.#clock())
   }
 
-  #take(event: RunEvent): void {
-    if (event.event === 'config') this.#title = `${event.config.game}  ${event.run}`
-    if (event.event === 'phase') {
-      const share = event.total
-        ? `  ${event.done ?? 0}/${event.total}  ${bar((event.done ?? 0) / event.total)}`
-        : ''
-      this.#phase = `${event.name}${share}`
-    }
-    if (event.event === 'eval') {
-      this.#anchors = { ...this.#anchors, [event.sampling]: event }
-      if (event.sampling === 'sampled') this.#heldout.push(event.accuracy)
-    }
-    if (event.event !== 'round') return
-    const { round, rounds, seconds, metrics, skipped } = event
-    const left = this.#clock.left(round, rounds)
-    const tail = [duration(seconds), ...(left === undefined ? [] : [`${duration(left)} left`])]
-    this.#head = [`round ${round}/${rounds}`, ...tail, ...(skipped ? [`no update: ${skipped}`] : [])].join(
-      '  ',
-    )
-    this.#metrics = metrics
-    for (const [name, value] of rewards(metrics))
-      this.#curves.set(name, [...(this.#curves.get(name) ?? []), value])
+  #draw(kept: readonly string[] = [], lines = this.#lines()): void {
+    if (this.#timer === undefined) this.#open()
+    const before = this.#height()
+    const up = before > 0 ? `\x1b[${before}A\r` : ''
+    const above = kept.length > 0 ? `${eraseBelow}${kept.map((line) => `${line}\n`).join('')}` : ''
+    const block = lines.map((line) => `${this.#painted(line)}${eraseRest}\n`).join('')
+    this.#terminal.write(`${begin}${up}${above}${block}${eraseBelow}${end}`)
+    this.#drawn = lines
+    this.#drawnAt = this.#clock()
   }
 
-  #lines(): [text: string, style?: 'bold' | 'dim'][] {
-    const lanes = [...this.#curves].map(([name, values]) => this.#lane(name, values))
-    const { sampled, greedy } = this.#anchors
-    const heldout = sampled && `held-out ${interval(sampled)}  ${sparkline(this.#heldout)}`
-    return [
-      [`${this.#title}  ${this.#head}`, 'bold'],
-      ...lanes.map((lane): [string] => [`  ${lane}`]),
-      ...(heldout
-        ? [[`  ${heldout}${greedy ? `  greedy ${greedy.accuracy.toFixed(3)}` : ''}`] as [string]]
-        : []),
-      [`  ${this.#phase}`, 'dim'],
-    ]
+  #painted({ text, style }: ViewLine): string {
+    return style ? paint(this.#terminal, style, text) : text
   }
 
-  #lane(name: string, values: number[]): string {
-    const role = name.split(' ')[0]!
-    const entropy = this.#metrics[`${role}/policy/entropy`]
-    const truncated = this.#metrics[`${role}/len/truncated_frac`]
-    const health = [
-      ...(entropy === undefined ? [] : [`entropy ${number(entropy)}`]),
-      ...(truncated === undefined ? [] : [`truncated ${percent(truncated)}`]),
-    ]
-    return [name.padEnd(16), number(values.at(-1)), sparkline(values).padEnd(24), ...health].join('  ')
+  /** Rows that the block takes now: a terminal that has become narrower breaks lines. */
+  #height(): number {
+    const { columns = 80 } = this.#terminal
+    return this.#drawn.reduce((sum, { text }) => sum + Math.max(1, Math.ceil(columnsOf(text) / columns)), 0)
   }
-
-  /** In one write, so that the terminal never shows half of it. */
-  #draw(withPhase = true): void {
-    const lines = this.#lines().slice(0, withPhase ? undefined : -1)
-    const width = (this.#stream.columns ?? 80) - 1
-    const text = lines.map(([line, style]) => {
-      const cut = line.slice(0, width)
-      return `${style ? paint(this.#stream, style, cut) : cut}\n`
-    })
-    this.#stream.write(this.#takeAway() + text.join(''))
-    this.#drawn = lines.length
-    this.#drawnAt = performance.now()
-  }
-
-  #clear(): void {
-    this.#stream.write(this.#takeAway())
-  }
-
-  /** What takes the block away and leaves the cursor where it began. */
-  #takeAway(): string {
-    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A\x1b[J` : ''
-    this.#drawn = 0
-    return up
-  }
-}
-
-function bar(share: number, width = 16): string {
-  const full = Math.round(Math.min(1, Math.max(0, share)) * width)
-  return '█'.repeat(full) + '░'.repeat(width - full)
 }

@@ -14,5 +14,6 @@ export interface Progress {
 /** JSON lines on stdout; or, on stderr, a live block on a terminal and a line a round elsewhere. */
 export function createProgress(json: boolean): Progress {
   if (json) return new JsonProgress()
-  return process.stderr.isTTY ? new LiveProgress(process.stderr) : new LineProgress(process.stderr)
+  const canMove = process.stderr.isTTY && process.env.TERM !== 'dumb'
+  return canMove ? new LiveProgress(process.stderr) : new LineProgress(process.stderr)
 }
