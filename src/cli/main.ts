@@ -205,6 +205,22 @@ command('report')
   .option('--json', 'print events as JSON, one a line')
   .action(async (run, options) => (await import('./report.js')).report(run, options))
 
+command('metrics')
+  .description('write the metrics of a run, or its rollouts, for other tools')
+  .argument('<run>', 'folder of the run', path)
+  .requiredOption('--to <path>', 'file to write; of tensorboard and cookbook, a folder', path)
+  .addOption(
+    new Option(
+      '--form <form>',
+      'tensorboard: an event file; csv, parquet: a row a round; cookbook: the layout of tinker-cookbook runs',
+    )
+      .choices(['tensorboard', 'csv', 'parquet', 'cookbook'])
+      .default(undefined, 'csv or parquet where the path ends so, else tensorboard'),
+  )
+  .option('--rollouts', 'the rollouts in place of the metrics, a row each (parquet)')
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (run, options) => (await import('./metrics.js')).metrics(run, options))
+
 command('games')
   .description('list the games and their roles')
   .option('--json', 'print events as JSON, one a line')
