@@ -110,13 +110,14 @@ describe.each(dialects)('%s', (dialect) => {
 
   it('goes on behind an exception, whose connection is reset', async () => {
     const { server, service, model } = await setUp(dialect, { patience: { backoffMs: 300 } })
-    server.fault({ on: 'create_session', kind: 'crash' })
-    const session = service.createSession()
-    await vi.waitFor(() => expect(session.waitsFor && server.faults.left).toBe(0))
+    // As many at once as there may be connections that are kept.
+    server.fault({ on: 'create_session', kind: 'crash', times: 4 })
+    const sessions = Array.from({ length: 4 }, () => service.createSession())
+    await vi.waitFor(() => expect(server.faults.left).toBe(0), { interval: 5 })
     await new Promise((resolve) => setTimeout(resolve, 30))
     await round(model)
     expect(server.steps()).toBe(1)
-    await session
+    await Promise.all(sessions)
   })
 
   it('asks for nothing that a server might never answer', async () => {
