@@ -33,36 +33,23 @@ export async function findNeeds(
   load: (name: string, seed: number) => Promise<LoadedRecipe>,
 ): Promise<Needs> {
   const needs: Need[] = []
-  const bases: Needs['bases'] = {}
-  const seen: string[] = []
-  const add = (need: Need) => {
+  const add = (need: Need, recipe: string | undefined) => {
     const known = needs.find(({ kind, name }) => kind === need.kind && name === need.name)
-    if (known) known.keys.push(...need.keys.filter((key) => !known.keys.includes(key)))
-    else needs.push(need)
+    if (known) known.keys = [...new Set([...known.keys, ...need.keys])]
+    else needs.push({ ...need, ...(recipe !== undefined && { recipe }) })
   }
   const visit = async (of: LoadedRecipe, recipe?: string): Promise<Needs['bases']> => {
-    const own: Needs['bases'] = {}
-    for (const name of Object.keys(of.recipe.roles)) {
-      const { need, stage, base } = await modelNeed(of, name)
-      own[name] = base
-      if (stage) {
-        const earlier = await load(stage.recipe, stage.seed)
-        own[name] = seen.includes(stage.recipe)
-          ? undefined
-          : (await visitOnce(earlier, stage.recipe))[stage.role]
-      }
-      add({ ...need, ...(recipe !== undefined && { recipe }) })
+    const bases: Needs['bases'] = {}
+    for (const role of Object.keys(of.recipe.roles)) {
+      const { need, stage, base } = await modelNeed(of, role)
+      const earlier = stage && (await visit(await load(stage.recipe, stage.seed), stage.recipe))
+      bases[role] = earlier ? earlier[stage.role] : base
+      add(need, recipe)
     }
-    for (const need of fileNeeds(of)) add({ ...need, ...(recipe !== undefined && { recipe }) })
-    return own
+    for (const need of fileNeeds(of)) add(need, recipe)
+    return bases
   }
-  const visitOnce = async (of: LoadedRecipe, recipe: string) => {
-    seen.push(recipe)
-    const found = await visit(of, recipe)
-    seen.pop()
-    return found
-  }
-  Object.assign(bases, await visit(loaded))
+  const bases = await visit(loaded)
   const key = keyNeed(loaded)
   return { needs: key ? [...needs, key] : needs, bases }
 }
