@@ -72,7 +72,7 @@ const games: Comparison = {
   intro: `The games, the controls of PasoDoble and the baseline with labels, all from the starter model, each stopped at
 the same number of token passes. A critic reads and writes far more than its solver and learns before it, so solver and
 critic are read at three times the budget as well. Held-out problems are those of the arithmetic world, of two to four terms.`,
-  budget: 2.4e6,
+  budget: 1.6e6,
   every: 10,
   reference: 'pasodoble',
   heldout: { problems: 'arithmetic', maxTokens: 128 },
