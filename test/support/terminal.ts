@@ -40,7 +40,7 @@ export class Screen {
   }
 
   #control(final: string, parameter: string): void {
-    if (final === 'A') this.#row -= Number(parameter || 1)
+    if (final === 'A') this.#row = Math.max(0, this.#row - Number(parameter || 1))
     else if (final === 'K') this.lines[this.#row] = this.lines[this.#row]!.slice(0, this.#column)
     else if (final === 'J')
       this.lines.splice(this.#row, this.lines.length, this.lines[this.#row]!.slice(0, this.#column))

@@ -70,8 +70,8 @@ describe('the view of a run', () => {
   it('has a lane for each role, the yardstick, alarms, and what is being done', () => {
     expect(shown(begun)).toEqual([
       'fake  runs/x  round 3/9  1.0 s a round  12 s left',
-      '  proposer  loss    0.333  █▃▁  waits for solver',
-      '  solver    reward  0.300  ▁▅█  samples 1/4       1,500 tokens/s  entropy 0.250  truncated 10 %',
+      '  proposer  loss    0.333  █▃▁                                                 waits for solver',
+      '  solver    reward  0.300  ▁▅█  1,500 tokens/s  entropy 0.250  truncated 10 %  samples 1/4',
       '  held-out  0.500 -> 0.625  [0.525, 0.725]  ▁█',
       '  alarms: labels_wrong',
       '  solver samples 1/4  ████░░░░░░░░░░░░  2.0 s',
@@ -117,8 +117,8 @@ describe('the view of a run', () => {
   it('gives up what matters least on a narrow or short terminal', () => {
     expect(shown(begun, 60)).toEqual([
       'fake  runs/x  round 3/9  1.0 s a round  12 s left',
-      '  proposer  0.333  █▃▁  waits for solver',
-      '  solver    0.300  ▁▅█  samples 1/4       1,500 tokens/s',
+      '  proposer  0.333  █▃▁                  waits for solver',
+      '  solver    0.300  ▁▅█  1,500 tokens/s  samples 1/4',
       '  held-out  0.500 -> 0.625  [0.525, 0.725]  ▁█',
       '  alarms: labels_wrong',
       '  solver samples 1/4  ████░░░░░░░░░░░░  2.0 s',
@@ -233,8 +233,8 @@ describe('the live block', () => {
     stream.columns = 50
     resize()
     live.close()
-    // Of six lines, one took 92 columns.
-    expect(writes.at(-3)).toContain('\x1b[7A')
+    // Of six lines, the lanes of both roles took more than 50 columns.
+    expect(writes.at(-3)).toContain('\x1b[8A')
   })
 })
 

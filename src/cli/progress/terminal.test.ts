@@ -9,11 +9,11 @@ import { temporaryFolder } from '../../../test/support/folders.js'
 import { Screen } from '../../../test/support/terminal.js'
 
 /**
- * Runs a command in a terminal of COLUMNS x 24, prints what it wrote, as JSON with its exit status. Whenever another of the given
- * texts has been written, it presses Ctrl-C.
+ * Runs a command in a terminal of COLUMNS x 24, prints what it wrote, as JSON with its exit status. Half a second after
+ * another of the given texts has been written, it presses Ctrl-C.
  */
 const inTerminal = `
-import fcntl, json, os, pty, struct, sys, termios
+import fcntl, json, os, pty, struct, sys, termios, time
 columns, waits, command = int(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:]
 pid, terminal = pty.fork()
 if pid == 0:
@@ -30,6 +30,7 @@ while True:
     heard += chunk
     if waits and waits[0].encode() in heard[at:]:
         waits, at = waits[1:], len(heard)
+        time.sleep(0.5)
         os.write(terminal, b'\\x03')
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 print(json.dumps({'status': status, 'text': heard.decode('utf8', 'replace')}))
@@ -74,12 +75,14 @@ describe.skipIf(!hasPython)('a terminal', () => {
     expect(ended).toMatchObject({ status: 0, screen: { cursorShown: true } })
     expect(ended.screen.lines.join('\n')).toContain('Ending after this round; Ctrl-C again ends at once.')
 
-    const slow = { rounds: 9, set: ['settings.pause=5000'] }
-    const atOnce = train(slow, { waits: ['round 0/', 'Ending after'] })
+    const slow = { rounds: 9, set: ['settings.pause=3000'] }
+    const atOnce = train(slow, { waits: ['round 1/', 'Ending after'] })
     expect(atOnce).toMatchObject({ status: 130, screen: { cursorShown: true } })
     expect(atOnce.screen.lines.join('\n')).toContain('Ended at once.')
 
-    const crash = '--import=data:text/javascript,setTimeout(()=>null.crash,1500)'
+    // As soon as the block is there.
+    const crash =
+      "--import=data:text/javascript,setInterval(()=>process.listenerCount('SIGTSTP')&&null.crash,50)"
     const crashed = train(slow, { env: { NODE_OPTIONS: crash } })
     expect(crashed.text).toContain('\x1b[?25l')
     expect(crashed).toMatchObject({ status: 1, screen: { cursorShown: true } })

@@ -72,10 +72,11 @@ function lane(state: LiveState, role: string): Cell[] {
     { text: what, matters: 2 },
     { text: last === undefined ? '' : number(last), matters: 7 },
     { text: sparkline(values), matters: 5 },
-    { text: doing(state, role), matters: 6 },
     { text: rate === undefined ? '' : `${Math.round(rate).toLocaleString('en')} tokens/s`, matters: 4 },
     { text: typeof entropy === 'number' ? `entropy ${number(entropy)}` : '', matters: 1 },
     { text: typeof truncated === 'number' ? `truncated ${percent(truncated)}` : '', matters: 0 },
+    // Last, since it changes most: what stands before it keeps its place.
+    { text: doing(state, role), matters: 6 },
   ]
 }
 

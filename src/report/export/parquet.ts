@@ -4,9 +4,8 @@ import { stageFile } from '../../engine/hf/files.js'
 import type { Rollout } from '../api.js'
 import { eachRollout, type Source } from './source.js'
 
-/** Rollouts of a row group, and bytes of their lines: what is held in memory. */
-const GROUP_ROWS = 20_000
-const GROUP_BYTES = 2 ** 25
+/** Bytes of the lines whose rollouts make a row group; to write it takes some fifty times as much memory. */
+const GROUP_BYTES = 2 ** 22
 
 /** A row a round: `step`, and a column of doubles a metric; null where a round does not tell it, NaN where it was not finite. */
 export async function writeMetricsParquet({ metrics }: Source, path: string): Promise<number> {
@@ -90,7 +89,9 @@ export async function writeRolloutsParquet(source: Source, path: string): Promis
     let group: unknown[][] = columns.map(() => [])
     let bytes = 0
     const flush = async () => {
-      await write(columns.map(({ name }, i) => ({ name, data: group[i]! })))
+      await write(
+        columns.map(({ name, schema }, i) => ({ name, data: group[i]!, statistics: schema.length === 1 })),
+      )
       group = columns.map(() => [])
       bytes = 0
     }
@@ -98,7 +99,7 @@ export async function writeRolloutsParquet(source: Source, path: string): Promis
       for (const [i, { value }] of columns.entries()) group[i]!.push(value(rollout) ?? null)
       rows++
       bytes += own
-      if (group[0]!.length >= GROUP_ROWS || bytes >= GROUP_BYTES) await flush()
+      if (bytes >= GROUP_BYTES) await flush()
     }
     if (group[0]!.length > 0) await flush()
   })
