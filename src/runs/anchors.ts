@@ -69,7 +69,8 @@ async function readHeldout(match: Match, signal: AbortSignal, emit: Emit): Promi
       signal,
       samples: sampling === 'greedy' ? 1 : recipe.samples,
       temperature: sampling === 'greedy' ? 0 : recipe.temperature,
-      progress: (done, total) => emit({ event: 'phase', name: `held-out ${sampling}`, role: recipe.role, done, total }),
+      progress: (done, total) =>
+        emit({ event: 'phase', name: `held-out ${sampling}`, role: recipe.role, done, total }),
     }),
   })
   return [await measure('sampled'), ...(recipe.greedy ? [await measure('greedy')] : [])]

@@ -15,7 +15,7 @@ export interface Phase extends Omit<PhaseEvent, 'event' | 'waiting'> {
 const CURVE = 24
 
 /** Seconds that sampling must have lasted before its speed is told. */
-const SOON = 0.2
+const SOON = 0.05
 
 export class LiveState {
   game = ''
