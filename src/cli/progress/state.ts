@@ -14,7 +14,8 @@ export interface Phase extends Omit<PhaseEvent, 'event' | 'waiting'> {
 /** Rounds of a curve: as many as a sparkline shows. */
 const CURVE = 24
 
-/** Seconds that sampling must have lasted before its speed is told. */
+/** Share of a phase, and seconds, after which its speed is told: completions count when they are whole, so the first mislead. */
+const SHARE = 0.1
 const SOON = 0.05
 
 export class LiveState {
@@ -122,10 +123,10 @@ export class LiveState {
     this.waiting = undefined
     const goesOn = this.phase?.name === phase.name && (phase.done ?? 0) >= (this.phase.done ?? 0)
     this.phase = { ...phase, since: goesOn ? this.phase!.since : now, heard: now }
-    const { role, tokens = 0, since } = this.phase
+    const { role, tokens = 0, done = 0, total = 0, since } = this.phase
     if (role === undefined) return
     this.phases.set(role, this.phase)
     const seconds = (now - since) / 1000
-    if (tokens > 0 && seconds >= SOON) this.rates.set(role, tokens / seconds)
+    if (tokens > 0 && done >= SHARE * total && seconds >= SOON) this.rates.set(role, tokens / seconds)
   }
 }
