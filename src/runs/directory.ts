@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { CheckpointError, ConfigError, messageOf } from '../core/errors.js'
 import { folderName } from './checkpoint.js'
 import { type Disk, isFull, disk as realDisk, writing } from './disk.js'
-import { cutLines, jsonLine, parseLine } from './lines.js'
+import { cutLines, jsonLine, parseLine, readLines } from './lines.js'
 import { takeLock } from './lock.js'
 
 /** A line of metrics.jsonl: `step` counts the rounds done. */
@@ -98,6 +98,23 @@ export class RunDirectory {
     const row = { name, batch: round, state_path: `checkpoints/${name}`, policies: folders }
     await writing(this.path, 'checkpoints.jsonl', () =>
       this.disk.append(this.at('checkpoints.jsonl'), jsonLine(row)),
+    )
+  }
+
+  /**
+   * Throws CheckpointError where metrics.jsonl lacks the line of one of these rounds, or a line among them cannot be read:
+   * alarms, and what is said of the start, would be told from the rest.
+   */
+  async requireMetrics(rounds: readonly number[]): Promise<void> {
+    const { lines } = await readLines(this.at('metrics.jsonl'))
+    const steps = lines.map(({ text }) => parseLine(text)?.step)
+    const missing = rounds.find((round, i) => steps[i] !== round)
+    if (missing === undefined) return
+    throw new CheckpointError(
+      `${this.path} cannot be resumed: metrics.jsonl does not hold the line of round ${missing} where it belongs.`,
+      {
+        hint: `Put the file back from a copy. The weights in ${this.at('checkpoints')} are not touched: a new run can start from them.`,
+      },
     )
   }
 

@@ -66,6 +66,9 @@ export class Ledger {
       throw this.#lost(corruptLine)
     }
     const round = at < 0 ? -1 : records[at]!.round
+    await this.#run.requireMetrics(
+      records.slice(0, at + 1).flatMap((r) => (r.kind === 'round' ? r.round : [])),
+    )
     await writing(this.#run.path, 'the journal', () => this.#journal.cut(at + 1))
     this.history.push(...(await this.#run.rewind(round)))
     for (const record of records.slice(0, at + 1))

@@ -190,6 +190,24 @@ describe('a damaged run', () => {
     })
     expect(filesOfRun(folder)).toEqual(files)
   })
+
+  it.each([
+    ['gone', () => ''],
+    ['cut within a line', (text: string) => text.slice(0, -20)],
+    ['without its second line', (text: string) => text.replace(/(\n).*\n/, '$1')],
+    ['with another line in the place of its second', (text: string) => text.replace(/\n.*\n/, '\ngarbage\n')],
+  ])('is left as it is where its metrics are %s', async (_, change) => {
+    const folder = join(temporaryFolder(), 'run')
+    await fakeRun(folder, { rounds: 2 })
+    const path = join(folder, 'metrics.jsonl')
+    writeFileSync(path, change(readFileSync(path, 'utf8')))
+    const files = filesOfRun(folder)
+    await expect(fakeRun(folder, { rounds: 2, resume: true })).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringMatching(/cannot be resumed: metrics\.jsonl does not hold the line of round \d/),
+    })
+    expect(filesOfRun(folder)).toEqual(files)
+  })
 })
 
 describe('a full disk', () => {
