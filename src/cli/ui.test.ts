@@ -8,7 +8,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { BigRun } from '../../test/support/big-run.js'
 import { sparring } from '../../test/support/command.js'
 import { temporaryFolder } from '../../test/support/folders.js'
-import { address, type LiveEvent, type Match, type RolloutsAnswer, type RunSummary } from '../report/api.js'
+import { address } from '../report/api/address.js'
+import type { LiveEvent } from '../report/api/live.js'
+import type { Match } from '../report/api/match.js'
+import type { RolloutsAnswer } from '../report/api/rollouts.js'
+import type { RunSummary } from '../report/api/run.js'
 
 /** A server that listens, in a process of its own. */
 async function serving(...args: string[]) {

@@ -3,11 +3,11 @@
  * checkpoints.jsonl where they look for them; what it has elsewhere are the rollouts, which they expect in
  * `iteration_NNNNNN/train_rollout_summaries.jsonl`.
  */
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolders } from '../../core/folders.js'
 import { asWriteError, readJson, readText, stageFile, writeFileWhole } from '../../engine/hf/files.js'
 import { folderName } from '../../runs/checkpoint.js'
-import type { Rollout } from '../api.js'
+import type { Rollout } from '../api/rollouts.js'
 import { parseObject } from '../reader/lines.js'
 import type { MetricsIndex } from '../reader/metrics.js'
 import { eachRollout, type Source } from './source.js'
@@ -129,7 +129,7 @@ class Summaries {
 }
 
 async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((error) => {
+  await makeFolders(folder).catch((error) => {
     throw asWriteError(folder, error)
   })
 }

@@ -1,7 +1,7 @@
 /** Metrics and rollouts as Parquet files, a row group at a time. The writer is loaded when it is first needed. */
 import type { ColumnSource, ParquetWriter, SchemaElement } from 'hyparquet-writer'
 import { stageFile } from '../../engine/hf/files.js'
-import type { Rollout } from '../api.js'
+import type { Rollout } from '../api/rollouts.js'
 import { eachRollout, type Source } from './source.js'
 
 /** Bytes of the lines whose rollouts make a row group; to write it takes some fifty times as much memory. */

@@ -2,9 +2,10 @@
  * Metrics as a TensorBoard event file: TFRecords that each hold an Event message (event.proto, summary.proto), one a round. Every
  * metric is a scalar; the counts `pass_rate/pK` of a round are a histogram as well.
  */
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { makeFolders } from '../../core/folders.js'
 import { asWriteError, stageFile } from '../../engine/hf/files.js'
 import type { MetricsIndex } from '../reader/metrics.js'
 import { maskedCrc32c } from './crc32c.js'
@@ -15,7 +16,7 @@ const FILE = 'events.out.tfevents.sparring'
 
 /** Writes an event file into a folder, which is made. Rounds written. */
 export async function writeTensorBoard({ root, metrics }: Source, folder: string): Promise<number> {
-  await mkdir(folder, { recursive: true }).catch((error) => {
+  await makeFolders(folder).catch((error) => {
     throw asWriteError(folder, error)
   })
   const times = await wallTimes(root, metrics)

@@ -1,6 +1,6 @@
 /** The tournament of a run's snapshots, where one was played. */
 import { z } from 'zod'
-import type { ArenaAnswer } from '../api.js'
+import type { ArenaAnswer } from '../api/arena.js'
 import { readWithin } from './files.js'
 
 const MOST_BYTES = 2 ** 22

@@ -1,5 +1,7 @@
 /** How values are spread, round by round. */
-import type { Coverage, HistogramAnswer, HistogramQuery } from '../api.js'
+
+import type { HistogramAnswer, HistogramQuery } from '../api/histogram.js'
+import type { Coverage } from '../api/rollouts.js'
 import type { MetricsIndex } from './metrics.js'
 import { answersOf, bandOf, type Config, roleOf } from './parts.js'
 import type { File, RolloutStore } from './store.js'

@@ -1,5 +1,5 @@
 /** What a judge said in a match: of GAR's slices, and the critic's of solutions and planted errors. */
-import type { Chain, Critique, JudgedSlice, Verdict } from '../api.js'
+import type { Chain, Critique, JudgedSlice, Verdict } from '../api/match.js'
 import { numberOf } from './journal.js'
 import type { Placed } from './match.js'
 import { partsOf, rolloutOf, textOf } from './record.js'

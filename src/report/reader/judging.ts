@@ -1,5 +1,5 @@
 /** How well the judge of a game judges, over a range of rounds. */
-import type { JudgingAnswer, JudgingQuery, Planted, Reliability, Roc, VerdictRow } from '../api.js'
+import type { JudgingAnswer, JudgingQuery, Planted, Reliability, Roc, VerdictRow } from '../api/judging.js'
 import { grouped } from './histogram.js'
 import { type Config, roleOf } from './parts.js'
 import type { File, RolloutStore } from './store.js'

@@ -2,7 +2,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { ConfigError } from '../../core/errors.js'
-import type { Comparison, RunsAnswer } from '../api.js'
+import type { Comparison, RunsAnswer } from '../api/run.js'
 import { differences } from './differences.js'
 import { isWithin } from './files.js'
 import { RunReader } from './run.js'

@@ -1,5 +1,5 @@
 /** Rollouts by filter and order, a page at a time. */
-import type { Coverage, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../api.js'
+import type { Coverage, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../api/rollouts.js'
 import type { Block, Dictionaries } from './block.js'
 import { eachLine, parseObject } from './lines.js'
 import { questionOf, type RawRecord, rowOf, textOf } from './record.js'

@@ -2,7 +2,8 @@
  * A match: one question from its birth to the update that used it, put together from the records of its round. Who is
  * who is told by the game (parts.ts); what belongs together, by groups and by the words of the question.
  */
-import type { Birth, Check, Match, Rollout, RolloutRef, Update } from '../api.js'
+import type { Birth, Check, Match, Update } from '../api/match.js'
+import type { Rollout, RolloutRef } from '../api/rollouts.js'
 import { type Block, hashText } from './block.js'
 import { type JournalIndex, numberOf } from './journal.js'
 import { chains, critiques, references } from './judged.js'

@@ -2,7 +2,8 @@
  * The lines of metrics.jsonl as columns: one typed array a metric, NaN where a round did not write it, and infinity where
  * it wrote null, which stands for a number that was not finite.
  */
-import type { MetricColumn, MetricInfo, MetricsAnswer, MetricsQuery } from '../api.js'
+import type { MetricColumn, MetricsAnswer, MetricsQuery } from '../api/metrics.js'
+import type { MetricInfo } from '../api/run.js'
 import { type Follower, Tail } from './tail.js'
 
 const POINTS = 1000

@@ -1,5 +1,5 @@
 /** What is known about the games of the package: who does what in them, and which panels a run fills. */
-import type { Band, Panel, Role } from '../api.js'
+import type { Band, Panel, Role } from '../api/run.js'
 
 type Part = NonNullable<Role['part']>
 

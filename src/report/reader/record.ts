@@ -1,5 +1,5 @@
 /** A line of a rollouts file, whatever game wrote it: what is shown of it, and the numbers that it is found by. */
-import type { Heat, Part, Rollout, RolloutRef, RolloutRow } from '../api.js'
+import type { Heat, Part, Rollout, RolloutRef, RolloutRow } from '../api/rollouts.js'
 import { numberOf } from './journal.js'
 
 export type RawRecord = Record<string, unknown>

@@ -2,24 +2,12 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { wholeCheckpoints } from '../../runs/checkpoint.js'
-import type {
-  Alarm,
-  AnchorSeries,
-  AnchorsAnswer,
-  HistogramAnswer,
-  HistogramQuery,
-  JudgingAnswer,
-  JudgingQuery,
-  Match,
-  MetricsAnswer,
-  MetricsQuery,
-  Rollout,
-  RolloutRef,
-  RolloutsAnswer,
-  RolloutsQuery,
-  RunDetail,
-  RunSummary,
-} from '../api.js'
+import type { HistogramAnswer, HistogramQuery } from '../api/histogram.js'
+import type { JudgingAnswer, JudgingQuery } from '../api/judging.js'
+import type { Match } from '../api/match.js'
+import type { AnchorSeries, AnchorsAnswer, MetricsAnswer, MetricsQuery } from '../api/metrics.js'
+import type { Rollout, RolloutRef, RolloutsAnswer, RolloutsQuery } from '../api/rollouts.js'
+import type { Alarm, RunDetail, RunSummary } from '../api/run.js'
 import { describeAlarms } from './alarms.js'
 import { isWithin, readWithin } from './files.js'
 import { histogram } from './histogram.js'

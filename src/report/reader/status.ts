@@ -1,6 +1,6 @@
 /** Whether a run is being played, and how it ended where it is not. */
 import { isHeld } from '../../runs/lock.js'
-import type { RunStatus } from '../api.js'
+import type { RunStatus } from '../api/run.js'
 import type { JournalIndex } from './journal.js'
 
 /** @param lock text of the run's lock; undefined where it has none. */

@@ -1,7 +1,7 @@
 /** The rollouts of a run, found by round and role. Files are read when they are asked for; their texts stay on the disk. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { folderName } from '../../runs/checkpoint.js'
-import type { Coverage, RolloutRef } from '../api.js'
+import type { Coverage, RolloutRef } from '../api/rollouts.js'
 import { Block, type Dictionaries, Dictionary } from './block.js'
 import { namesWithin, openWithin } from './files.js'
 import { LONGEST_LINE, parseObject } from './lines.js'

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { BigRun } from '../../../test/support/big-run.js'
 import { temporaryFolder } from '../../../test/support/folders.js'
-import { address } from '../api.js'
+import { address } from '../api/address.js'
 import { Library } from '../reader/library.js'
 import { createApp } from './app.js'
 

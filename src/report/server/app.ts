@@ -1,10 +1,10 @@
-/** The answers of `sparring ui`: the page's own files, and what it asks for (api.ts). */
+/** The answers of `sparring ui`: the page's own files, and what it asks for (api/). */
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { compress } from 'hono/compress'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { messageOf, SparringError } from '../../core/errors.js'
-import type { ApiError } from '../api.js'
+import type { ApiError } from '../api/address.js'
 import { readArena } from '../reader/arena.js'
 import type { Library } from '../reader/library.js'
 import type { RunReader } from '../reader/run.js'

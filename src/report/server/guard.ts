@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import type { MiddlewareHandler } from 'hono'
-import type { ApiError } from '../api.js'
+import type { ApiError } from '../api/address.js'
 
 const policy = [
   "default-src 'none'",

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming'
-import type { LiveEvent, RunSummary } from '../api.js'
+import type { LiveEvent } from '../api/live.js'
+import type { RunSummary } from '../api/run.js'
 import type { Library } from '../reader/library.js'
 import { Query } from './queries.js'
 

@@ -1,5 +1,8 @@
-/** Queries as the page writes them (api.ts), read from an address. */
-import type { HistogramQuery, JudgingQuery, MetricsQuery, RolloutRef, RolloutsQuery } from '../api.js'
+/** Queries as the page writes them (api/), read from an address. */
+import type { HistogramQuery } from '../api/histogram.js'
+import type { JudgingQuery } from '../api/judging.js'
+import type { MetricsQuery } from '../api/metrics.js'
+import type { RolloutRef, RolloutsQuery } from '../api/rollouts.js'
 
 /** What is wrong with a query: one sentence. */
 export class QueryError extends Error {}

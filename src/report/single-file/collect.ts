@@ -1,15 +1,10 @@
 /** What a report carries of a run: every number, thinned, and as many matches as there is room for. */
 import { gzipSync } from 'node:zlib'
-import type {
-  Coverage,
-  HistogramQuery,
-  Match,
-  MetricsAnswer,
-  Rollout,
-  RolloutRow,
-  RolloutsQuery,
-  RunDetail,
-} from '../api.js'
+import type { HistogramQuery } from '../api/histogram.js'
+import type { Match } from '../api/match.js'
+import type { MetricsAnswer } from '../api/metrics.js'
+import type { Coverage, Rollout, RolloutRow, RolloutsQuery } from '../api/rollouts.js'
+import type { RunDetail } from '../api/run.js'
 import { histogramKey, type Inlined, rolloutsOf } from '../page/view/inlined.js'
 import { beginning } from '../page/view/text.js'
 import { readArena } from '../reader/arena.js'

@@ -1,6 +1,6 @@
 /** The frame around every view: where one is, the theme, the keys. */
 import { useEffect, useState } from 'preact/hooks'
-import type { LiveEvent } from '../../api.js'
+import type { LiveEvent } from '../../api/live.js'
 import { plain } from '../view/text.js'
 import { ComparePage } from './compare.js'
 import { Help } from './help.js'

@@ -1,5 +1,5 @@
 /** One colour a role, on dark and light alike; and more where a chart has lines that are no roles'. */
-import type { Role } from '../../api.js'
+import type { Role } from '../../api/run.js'
 
 const byPart = {
   light: { author: '#b45309', answerer: '#1d6fb8', judge: '#7a4fc2' },

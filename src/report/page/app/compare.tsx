@@ -1,6 +1,7 @@
 /** Two to four runs: their settings where they differ, their numbers in the same charts. */
 import { useContext, useMemo, useState } from 'preact/hooks'
-import type { Comparison, MetricsAnswer, RunSummary } from '../../api.js'
+import type { MetricsAnswer } from '../../api/metrics.js'
+import type { Comparison, RunSummary } from '../../api/run.js'
 import { plain } from '../view/text.js'
 import { LineChart } from './charts/line.js'
 import { lineColor } from './colors.js'

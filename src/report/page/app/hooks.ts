@@ -1,7 +1,7 @@
 /** State that several views share: data that is asked for, keys, the theme. */
 import { createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import type { Coverage } from '../../api.js'
+import type { Coverage } from '../../api/rollouts.js'
 import { parseRoute, type Route } from '../view/route.js'
 import { type Source, SourceError } from './source.js'
 

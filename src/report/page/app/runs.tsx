@@ -1,6 +1,6 @@
 /** All runs: what each is, how far it is and whether it helped. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { RunSummary } from '../../api.js'
+import type { RunSummary } from '../../api/run.js'
 import { ago, baseName, percent, signed, words } from '../view/format.js'
 import { plain } from '../view/text.js'
 import { useData, useKeys, useSource } from './hooks.js'

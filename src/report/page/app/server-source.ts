@@ -1,5 +1,6 @@
 /** Data of `sparring ui`. */
-import { type ApiError, address, type LiveEvent } from '../../api.js'
+import { type ApiError, address } from '../../api/address.js'
+import type { LiveEvent } from '../../api/live.js'
 import { type Source, SourceError } from './source.js'
 
 export function serverSource(): Source {

@@ -1,22 +1,12 @@
 /** Where the page's data comes from: the server of `sparring ui`, or what a single-file report carries. */
-import type {
-  AnchorsAnswer,
-  ArenaAnswer,
-  Comparison,
-  HistogramAnswer,
-  HistogramQuery,
-  JudgingAnswer,
-  LiveEvent,
-  Match,
-  MetricsAnswer,
-  MetricsQuery,
-  Rollout,
-  RolloutRef,
-  RolloutsAnswer,
-  RolloutsQuery,
-  RunDetail,
-  RunsAnswer,
-} from '../../api.js'
+import type { ArenaAnswer } from '../../api/arena.js'
+import type { HistogramAnswer, HistogramQuery } from '../../api/histogram.js'
+import type { JudgingAnswer } from '../../api/judging.js'
+import type { LiveEvent } from '../../api/live.js'
+import type { Match } from '../../api/match.js'
+import type { AnchorsAnswer, MetricsAnswer, MetricsQuery } from '../../api/metrics.js'
+import type { Rollout, RolloutRef, RolloutsAnswer, RolloutsQuery } from '../../api/rollouts.js'
+import type { Comparison, RunDetail, RunsAnswer } from '../../api/run.js'
 
 export interface Source {
   /** What is left out, where the data is a part of the run; null for a live server. */

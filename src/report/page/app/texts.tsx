@@ -1,6 +1,6 @@
 /** Texts of models on the page: never markup, isolated from what stands around them, long ones cut. */
 import { useState } from 'preact/hooks'
-import type { Rollout } from '../../api.js'
+import type { Rollout } from '../../api/rollouts.js'
 import { count } from '../view/format.js'
 import { type HeatPiece, heatPieces, heatTitle, piecesWithin } from '../view/heat.js'
 import { beginning, stretches } from '../view/text.js'

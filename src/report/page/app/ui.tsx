@@ -1,7 +1,7 @@
 /** The small parts that views are put together from. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { RunStatus } from '../../api.js'
+import type { RunStatus } from '../../api/run.js'
 import { formatRoute, type Route } from '../view/route.js'
 import type { Asked } from './hooks.js'
 

@@ -1,5 +1,5 @@
 /** An answer of GAR's reasoner as its slices, and what lies between them. */
-import type { ChainSlice, JudgedSlice } from '../../api.js'
+import type { ChainSlice, JudgedSlice } from '../../api/match.js'
 
 export interface Segment {
   start: number

@@ -1,5 +1,5 @@
 /** A completion as the tokens it was sampled in, each by how surprising it was. */
-import type { Heat } from '../../api.js'
+import type { Heat } from '../../api/rollouts.js'
 
 export interface HeatPiece {
   /** Place in the text, UTF-16 units. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RolloutRow, RolloutsQuery } from '../../api.js'
+import type { RolloutRow, RolloutsQuery } from '../../api/rollouts.js'
 import { filterRows, metricsBetween } from './inlined.js'
 
 const row = (line: number, more: Partial<RolloutRow> = {}): RolloutRow => ({

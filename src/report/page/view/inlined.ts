@@ -1,17 +1,11 @@
 /** What a single-file report carries, and how it answers from it. */
-import type {
-  AnchorsAnswer,
-  ArenaAnswer,
-  HistogramAnswer,
-  JudgingAnswer,
-  Match,
-  MetricsAnswer,
-  RolloutRef,
-  RolloutRow,
-  RolloutsAnswer,
-  RolloutsQuery,
-  RunDetail,
-} from '../../api.js'
+import type { ArenaAnswer } from '../../api/arena.js'
+import type { HistogramAnswer } from '../../api/histogram.js'
+import type { JudgingAnswer } from '../../api/judging.js'
+import type { Match } from '../../api/match.js'
+import type { AnchorsAnswer, MetricsAnswer } from '../../api/metrics.js'
+import type { RolloutRef, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../../api/rollouts.js'
+import type { RunDetail } from '../../api/run.js'
 
 export interface Inlined {
   run: RunDetail

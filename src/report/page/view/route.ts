@@ -1,5 +1,5 @@
 /** The page's addresses: what stands behind # in the location, so that every view can be kept, shared and gone back to. */
-import type { RolloutRef, RolloutsQuery } from '../../api.js'
+import type { RolloutRef, RolloutsQuery } from '../../api/rollouts.js'
 
 export type Tab = 'overview' | 'metrics' | 'game' | 'arena' | 'settings'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Role } from '../../api.js'
+import type { Role } from '../../api/run.js'
 import { planSections } from './sections.js'
 
 const parts: Role[] = [

@@ -1,5 +1,5 @@
 /** Which metrics stand in one chart, and which charts in one section. */
-import type { MetricInfo, Role } from '../../api.js'
+import type { MetricInfo, Role } from '../../api/run.js'
 
 export interface ChartLine {
   metric: string

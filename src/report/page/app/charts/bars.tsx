@@ -1,5 +1,5 @@
 /** A histogram whose bars can be opened, with a band of values that count. */
-import type { Band } from '../../../api.js'
+import type { Band } from '../../../api/run.js'
 import { count, number } from '../../view/format.js'
 import { TextAlternative } from '../ui.js'
 

@@ -1,5 +1,5 @@
 /** A histogram over time: a column for each round or group of rounds, darker where there is more. */
-import type { Band } from '../../../api.js'
+import type { Band } from '../../../api/run.js'
 import { number, rounds } from '../../view/format.js'
 import { TextAlternative } from '../ui.js'
 

@@ -1,5 +1,5 @@
 /** The cross-play matrix: every snapshot of one role against every snapshot of the other. */
-import type { ArenaAnswer } from '../../../api.js'
+import type { ArenaAnswer } from '../../../api/arena.js'
 import { number } from '../../view/format.js'
 
 export function Matrix({ arena }: { arena: ArenaAnswer }) {

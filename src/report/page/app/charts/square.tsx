@@ -1,5 +1,5 @@
 /** Pictures on the unit square: reliability of scores, and how well they tell right from wrong. */
-import type { Reliability, Roc } from '../../../api.js'
+import type { Reliability, Roc } from '../../../api/judging.js'
 import { count, number } from '../../view/format.js'
 import { TextAlternative } from '../ui.js'
 

@@ -1,5 +1,5 @@
 /** Every answer to the question, with its grade. */
-import type { Part, Rollout } from '../../../api.js'
+import type { Part, Rollout } from '../../../api/rollouts.js'
 import { number, signed, words } from '../../view/format.js'
 import { sameRef } from '../../view/inlined.js'
 import { beginning, plain } from '../../view/text.js'

@@ -1,5 +1,5 @@
 /** Where the question comes from: the text it was proposed from, the proposal, and what it was compared with. */
-import type { Birth } from '../../../api.js'
+import type { Birth } from '../../../api/match.js'
 import { number, signed } from '../../view/format.js'
 import { Block, Completion, Line } from '../texts.js'
 import { Link } from '../ui.js'

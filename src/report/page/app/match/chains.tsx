@@ -1,7 +1,8 @@
 /** Answers as slices in the colours of their verdicts; the rationale of the one that is pointed at or focused. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Chain, JudgedSlice, Rollout, Verdict } from '../../../api.js'
+import type { Chain, JudgedSlice, Verdict } from '../../../api/match.js'
+import type { Rollout } from '../../../api/rollouts.js'
 import { placeSlices, type Stance, segments, stance } from '../../view/chain.js'
 import { number } from '../../view/format.js'
 import { heatPieces, piecesWithin } from '../../view/heat.js'

@@ -1,5 +1,5 @@
 /** Solutions beside what the critic said of them; planted errors and their twins among them. */
-import type { Critique } from '../../../api.js'
+import type { Critique } from '../../../api/match.js'
 import { stepsOf } from '../../view/chain.js'
 import { number } from '../../view/format.js'
 import { Block, Completion, Plain } from '../texts.js'

@@ -1,7 +1,9 @@
 /** One question from its birth to the update that used it. */
 import type { ComponentChildren } from 'preact'
 import { useContext, useRef, useState } from 'preact/hooks'
-import type { Match, Part, Role, RolloutRef, RolloutRow } from '../../../api.js'
+import type { Match } from '../../../api/match.js'
+import type { Part, RolloutRef, RolloutRow } from '../../../api/rollouts.js'
+import type { Role } from '../../../api/run.js'
 import { percent, words } from '../../view/format.js'
 import { plain } from '../../view/text.js'
 import { bandText } from '../charts/bars.js'

@@ -1,5 +1,6 @@
 /** What each rollout earned, part by part, and what became of it. */
-import type { Rollout, Update } from '../../../api.js'
+import type { Update } from '../../../api/match.js'
+import type { Rollout } from '../../../api/rollouts.js'
 import { number, signed, words } from '../../view/format.js'
 import { sameRef } from '../../view/inlined.js'
 import { plain } from '../../view/text.js'

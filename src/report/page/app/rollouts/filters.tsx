@@ -1,7 +1,8 @@
 /** What the list is narrowed to. */
 import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { RolloutsQuery, RunDetail } from '../../../api.js'
+import type { RolloutsQuery } from '../../../api/rollouts.js'
+import type { RunDetail } from '../../../api/run.js'
 import { number, words } from '../../view/format.js'
 import { plain } from '../../view/text.js'
 import { Choice } from '../ui.js'

@@ -1,6 +1,6 @@
 /** A list that is read page by page as it is scrolled. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Coverage, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../../../api.js'
+import type { Coverage, RolloutRow, RolloutsAnswer, RolloutsQuery } from '../../../api/rollouts.js'
 import { useSource } from '../hooks.js'
 
 export interface RolloutList {

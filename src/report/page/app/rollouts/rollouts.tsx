@@ -1,6 +1,7 @@
 /** All rollouts of a run: searched, filtered, best or worst first; two lists side by side. */
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import type { RolloutRow, RolloutsQuery, RunDetail } from '../../../api.js'
+import type { RolloutRow, RolloutsQuery } from '../../../api/rollouts.js'
+import type { RunDetail } from '../../../api/run.js'
 import { count, number, signed, words } from '../../view/format.js'
 import type { Route } from '../../view/route.js'
 import { plain } from '../../view/text.js'

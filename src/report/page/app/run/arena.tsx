@@ -1,6 +1,7 @@
 /** The tournament of the run's snapshots: who beats whom, and how strong each is. */
 import { useContext } from 'preact/hooks'
-import type { ArenaAnswer, RunDetail } from '../../../api.js'
+import type { ArenaAnswer } from '../../../api/arena.js'
+import type { RunDetail } from '../../../api/run.js'
 import { LineChart } from '../charts/line.js'
 import { Matrix } from '../charts/matrix.js'
 import { roleColor } from '../colors.js'

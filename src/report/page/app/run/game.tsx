@@ -1,6 +1,7 @@
 /** What is peculiar to the game: its questions and their labels, its judges, how rollouts are spread. */
 import { useContext } from 'preact/hooks'
-import type { JudgingAnswer, Panel, RunDetail, VerdictRow } from '../../../api.js'
+import type { JudgingAnswer, VerdictRow } from '../../../api/judging.js'
+import type { Panel, RunDetail } from '../../../api/run.js'
 import { count, percent, rounds, words } from '../../view/format.js'
 import { LineChart } from '../charts/line.js'
 import { ReliabilityDiagram, RocCurve } from '../charts/square.js'

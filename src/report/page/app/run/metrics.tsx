@@ -1,6 +1,6 @@
 /** Every number of the run, as curves: one cursor, smoothing, log scale, zoom. */
 import { useContext, useMemo, useRef, useState } from 'preact/hooks'
-import type { RunDetail } from '../../../api.js'
+import type { RunDetail } from '../../../api/run.js'
 import { rounds } from '../../view/format.js'
 import { type ChartPlan, planSections, type SectionPlan } from '../../view/sections.js'
 import { LineChart } from '../charts/line.js'

@@ -1,6 +1,7 @@
 /** What one wants to know first: does it help outside the game, is it healthy, what do the players earn. */
 import { useContext } from 'preact/hooks'
-import type { Alarm, AnchorSeries, RunDetail } from '../../../api.js'
+import type { AnchorSeries } from '../../../api/metrics.js'
+import type { Alarm, RunDetail } from '../../../api/run.js'
 import { number, rounds, words } from '../../view/format.js'
 import { plain } from '../../view/text.js'
 import { LineChart } from '../charts/line.js'

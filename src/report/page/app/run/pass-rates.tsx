@@ -1,6 +1,8 @@
 /** How hard the questions are: a histogram of pass rates, and the same over rounds. Every bar leads to its questions. */
 import { useContext, useState } from 'preact/hooks'
-import type { HistogramAnswer, HistogramQuery, RolloutsQuery, RunDetail } from '../../../api.js'
+import type { HistogramAnswer, HistogramQuery } from '../../../api/histogram.js'
+import type { RolloutsQuery } from '../../../api/rollouts.js'
+import type { RunDetail } from '../../../api/run.js'
 import { rounds, words } from '../../view/format.js'
 import { Bars, bandText } from '../charts/bars.js'
 import { Heatmap } from '../charts/heatmap.js'

@@ -1,5 +1,5 @@
 /** One run: what it is, whether it is healthy, what it measured. */
-import type { RunDetail } from '../../../api.js'
+import type { RunDetail } from '../../../api/run.js'
 import { ago, bytes, count, duration } from '../../view/format.js'
 import type { Route } from '../../view/route.js'
 import { plain } from '../../view/text.js'
