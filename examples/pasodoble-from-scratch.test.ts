@@ -48,7 +48,12 @@ async function playProduct(loaded: LoadedRecipe, folder: string): Promise<Metric
   const match = await openMatch(loaded, parts)
   try {
     const signal = new AbortController().signal
-    const { history } = await train(match, run, { emit: () => {}, signal, stopping: () => false })
+    const { history } = await train(match, run, {
+      config: loaded.recipe,
+      emit: () => {},
+      signal,
+      stopping: () => false,
+    })
     return history
   } finally {
     await match.close()

@@ -1,7 +1,7 @@
 /** sparring arena: snapshots of both roles of a run play each other. */
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../core/errors.js'
+import { writeFileWhole } from '../engine/hf/files.js'
 import { type ArenaReport, type Cell, playArena } from '../runs/arena.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { duelOf } from '../runs/duel.js'
@@ -10,13 +10,16 @@ import { gameContext, openMatch } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import type { Rating } from '../runs/ratings.js'
 import { loadRecipe } from '../runs/recipe.js'
-import { isRun } from './model.js'
+import { hearing, isRun } from './model.js'
+import { claimFile } from './output.js'
 
 export interface ArenaFlags {
   rounds?: number[]
   questions: number
   seed?: number
   threads?: number
+  /** @default arena.json in the folder of the run, where the page finds it */
+  out?: string
   json?: boolean
 }
 
@@ -38,27 +41,31 @@ export async function arena(run: string, flags: ArenaFlags, parts: Parts = realP
   }
   const checkpoints = join(run, 'checkpoints')
   const rounds = choose(await kept(checkpoints), flags.rounds, run)
+  const { out = join(run, 'arena.json') } = flags
+  await claimFile(out)
   const ending = new AbortController()
   const end = () => ending.abort()
-  process.once('SIGINT', end)
+  process.once('SIGINT', end).once('SIGTERM', end)
   // Nothing is measured here that the run measures.
   const { every, world } = loaded.recipe.anchors
   const anchors = { every, ...(world && { world }) }
-  const match = await openMatch({ ...loaded, recipe: { ...loaded.recipe, anchors } }, parts)
+  const match = await openMatch({ ...loaded, recipe: { ...loaded.recipe, anchors } }, parts, {
+    ...hearing,
+    signal: ending.signal,
+  })
   try {
     const { signal } = ending
     await loaded.game.setup(gameContext(match, 'setup', signal, () => {}))
     const seed = flags.seed ?? loaded.recipe.seed
     const options = { rounds, questions: flags.questions, seed, checkpoints, signal, emit: say }
     const report = await playArena(match, options)
-    const file = join(run, 'arena.json')
-    await writeFile(file, `${JSON.stringify(report, null, 2)}\n`)
+    await writeFileWhole(out, `${JSON.stringify(report, null, 2)}\n`)
     const lines = flags.json
-      ? [JSON.stringify({ event: 'arena', run, ...report })]
-      : [...tableOf(report), `written to ${file}`]
+      ? [JSON.stringify({ event: 'arena', run, out, ...report })]
+      : [...tableOf(report), `written to ${out}`]
     process.stdout.write(`${lines.join('\n')}\n`)
   } finally {
-    process.off('SIGINT', end)
+    process.off('SIGINT', end).off('SIGTERM', end)
     await match.close()
   }
 }

@@ -1,6 +1,6 @@
 /** sparring contamination: what knowledge or training texts share with a benchmark. */
-import { writeFile } from 'node:fs/promises'
-import { ConfigError, DataError, messageOf } from '../core/errors.js'
+import { DataError } from '../core/errors.js'
+import { writeFileWhole } from '../engine/hf/files.js'
 import { loadBenchmark } from '../eval/benchmarks/load.js'
 import { benchmarks } from '../eval/benchmarks/registry.js'
 import {
@@ -12,6 +12,7 @@ import {
 import { readTexts, textFiles } from '../eval/contamination-texts.js'
 import { parts } from '../runs/parts.js'
 import { printable } from './failure.js'
+import { claimFile } from './output.js'
 
 export interface ContaminationFlags {
   benchmark: string
@@ -28,6 +29,7 @@ const LISTED = 20
 const STEP = 2000
 
 export async function contamination(texts: string[], flags: ContaminationFlags): Promise<void> {
+  if (flags.out !== undefined) await claimFile(flags.out)
   const started = performance.now()
   const given = await Promise.all(texts.map(textFiles))
   const files = given.flat()
@@ -52,7 +54,10 @@ export async function contamination(texts: string[], flags: ContaminationFlags):
     .sort((a, b) => b.share - a.share || b.longest - a.longest)
   const summary = { benchmark: benchmark.name, files, ...index.summary() }
   const written = (overlap: Overlap) => (benchmark.restricted ? { ...overlap, stretch: undefined } : overlap)
-  if (flags.out !== undefined) await save(flags.out, { ...summary, overlaps: overlaps.map(written) })
+  if (flags.out !== undefined) {
+    const report = { ...summary, overlaps: overlaps.map(written) }
+    await writeFileWhole(flags.out, `${JSON.stringify(report, null, 2)}\n`)
+  }
   const seconds = (performance.now() - started) / 1000
   if (flags.json) {
     for (const overlap of found) say({ event: 'overlap', ...written(overlap) })
@@ -98,15 +103,6 @@ function line({ id, share, longest, words, stretch, place }: Overlap): string {
 function where({ path, record, line, id }: Place): string {
   const at = line === undefined ? `record ${record}` : `line ${line}`
   return printable(`${path}, ${at}${id === undefined ? '' : ` (${id})`}`)
-}
-
-async function save(path: string, report: object): Promise<void> {
-  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`).catch((cause) => {
-    throw new ConfigError(`${path} cannot be written: ${messageOf(cause)}.`, {
-      hint: 'Name a file in a folder that exists and may be written to.',
-      cause,
-    })
-  })
 }
 
 function say(event: object): void {

@@ -1,6 +1,9 @@
 /** What is said when a command fails, and its exit status: 1 failed while running, 2 wrong usage, 130 ended by Ctrl-C. */
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { CommanderError } from 'commander'
 import { messageOf, SparringError } from '../core/errors.js'
+import { projectRoot } from '../core/paths.js'
 import { paint } from './paint.js'
 
 interface Failure {
@@ -33,8 +36,26 @@ function classify(error: unknown): Failure {
   if (error instanceof Error && error.name === 'AbortError') {
     return { status: 130, code: 'aborted', message: 'Ended before it was done.' }
   }
+  const place = placeInModule(error)
+  if (place !== undefined) {
+    const hint = 'That module is not of Sparring: mend it there; --debug shows how the program came to it.'
+    return { status: 1, code: 'module', message: `${place}: ${messageOf(error)}`, hint }
+  }
   const hint = 'This is a fault of Sparring itself; --debug shows where it arose.'
   return { status: 1, code: 'invariant', message: messageOf(error), hint }
+}
+
+/** File and line, of a module that a user brought, that an error arose in or beneath; undefined where none had a part in it. */
+function placeInModule(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const places = stack.matchAll(/[\s(](file:\/\/\S+?|(?:\/|[A-Za-z]:\\)[^()]*?):(\d+):\d+\)?$/gm)
+  for (const [, file = '', line] of places) {
+    const path = file.startsWith('file:') ? fileURLToPath(file) : file
+    const own = relative(projectRoot(), path)
+    const ours = !own.startsWith('..') && own !== path
+    if (!ours && !/[/\\]node_modules[/\\]/.test(path)) return `${relative(process.cwd(), path)}:${line}`
+  }
+  return undefined
 }
 
 /** Commander's own words, its guess at what was meant as the hint. */

@@ -48,8 +48,8 @@ describe('sparring metrics', () => {
     )
     expect(await refused('.', '--to', 'a.csv')).toBe('2 error: . is not the folder of a run.')
     expect(await refused('new', '--to', 'a.csv')).toBe('2 error: new has no metrics.')
-    expect(await refused('run', '--to', 'no/such/a.csv')).toMatch(
-      /^1 error: no\/such\/a\.csv could not be written: ENOENT/,
+    expect(await refused('run', '--to', 'run/config.json/a.csv')).toMatch(
+      /^2 error: run\/config\.json\/a\.csv cannot be written: /,
     )
     expect(await refused('run')).toMatch(/^2 error: Required option '--to <path>' not specified/)
   })

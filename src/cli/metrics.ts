@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../core/errors.js'
 import { openSource } from '../report/export/source.js'
 import { printable } from './failure.js'
+import { claimFile, claimFolder } from './output.js'
 
 export const forms = ['tensorboard', 'csv', 'parquet', 'cookbook'] as const
 export type MetricsForm = (typeof forms)[number]
@@ -26,8 +27,9 @@ export async function metrics(run: string, flags: MetricsFlags): Promise<void> {
     })
   }
   const source = await openSource(run)
-  const inFolder = form === 'tensorboard' || form === 'cookbook' || !isFolder(to)
-  const path = inFolder ? to : join(to, `${rollouts ? 'rollouts' : 'metrics'}.${form}`)
+  const inFolder = form === 'tensorboard' || form === 'cookbook'
+  const path = inFolder || !isFolder(to) ? to : join(to, `${rollouts ? 'rollouts' : 'metrics'}.${form}`)
+  await (inFolder ? claimFolder : claimFile)(path, '--to')
   const rows = await writers[rollouts ? 'rollouts' : form](source, path)
   if (json) {
     process.stdout.write(`${JSON.stringify({ event: 'metrics', run, to: path, form, rows })}\n`)

@@ -9,6 +9,7 @@ import { answerJudge } from '../eval/judge.js'
 import { type Protocol, protocolOf } from '../eval/protocols.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type FoundModel, findModel, findStart, isRun, openModel } from './model.js'
+import { claimFile } from './output.js'
 import { finish, type ProbeFlags, print, say, shown } from './probe.js'
 import { entropyLines, entropyPicture, type ProbedModel } from './probe-report.js'
 
@@ -35,6 +36,7 @@ export async function probeEntropies(
       hint: 'Leave it out for 0.6, or give a temperature above 0.',
     })
   }
+  if (out !== undefined) await claimFile(out)
   const subjects = await findSubjects(names, flags.role, parts)
   const benchmark = await load(flags, parts)
   const published = benchmarks.some((each) => each.name === benchmark.name)

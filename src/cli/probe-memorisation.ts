@@ -4,6 +4,7 @@ import { continueQuestions, memorisationRows } from '../eval/memorisation.js'
 import { questionsOfRun } from '../eval/memorisation-questions.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { openModel } from './model.js'
+import { claimFile } from './output.js'
 import { finish, type ProbeFlags, print, say, shown } from './probe.js'
 import { memorisationLines, memorisationPicture, type ProbedRun } from './probe-report.js'
 
@@ -28,6 +29,7 @@ export async function probeMemorisation(
       hint: 'Give per cents from 1 to 99, such as 20,40,60,80.',
     })
   }
+  if (out !== undefined) await claimFile(out)
   const sets = await Promise.all(runs.map((run) => questionsOfRun(run, { role, last, limit, seed })))
   const model = await openModel({ model: name, ...(threads !== undefined && { threads }) }, parts)
   const probed: ProbedRun[] = []

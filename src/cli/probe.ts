@@ -1,6 +1,5 @@
 /** What the commands under sparring probe share. */
-import { writeFile } from 'node:fs/promises'
-import { ConfigError, messageOf } from '../core/errors.js'
+import { writeFileWhole } from '../engine/hf/files.js'
 import { SampleProgress } from './progress/samples.js'
 
 export interface ProbeFlags {
@@ -30,14 +29,7 @@ export async function finish(
   picture: () => string,
   { probe, json }: { probe: string; json: boolean | undefined },
 ): Promise<void> {
-  if (out !== undefined) {
-    await writeFile(out, picture()).catch((cause) => {
-      throw new ConfigError(`${out} cannot be written: ${messageOf(cause)}.`, {
-        hint: 'Name a file in a folder that exists and may be written to.',
-        cause,
-      })
-    })
-  }
+  if (out !== undefined) await writeFileWhole(out, picture())
   if (json) print({ event: 'done', probe, out: out ?? null })
   else if (out !== undefined) say([out])
 }

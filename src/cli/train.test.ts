@@ -162,6 +162,31 @@ describe('sparring train', () => {
     expect(run('a')['config.json']).toBe(run('b')['config.json'])
   })
 
+  it('is not resumed to end before the round that it has reached', async () => {
+    const { train, run } = workplace()
+    await train('fake.yaml', { run: 'a', rounds: 3 })
+    const before = run('a')
+    const { status, stderr } = await train('', { run: 'a', resume: true, rounds: 2 })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringContaining(
+        'error: a has played 3 rounds, and 2 are asked for in all.\nhint: Ask for 3',
+      ),
+    })
+    expect(run('a')).toEqual(before)
+  })
+
+  it('leaves nothing behind where it could not begin', async () => {
+    const { cwd, train } = workplace()
+    const broken = { set: ['settings.broken=true'] }
+    for (const flags of [broken, { ...broken, run: 'a' }]) {
+      expect((await train('fake.yaml', flags)).status).toBe(2)
+    }
+    expect(readdirSync(cwd).filter((name) => name !== 'fake.yaml')).toEqual(['runs'])
+    expect(readdirSync(join(cwd, 'runs'))).toEqual([])
+    expect((await train('fake.yaml', { run: 'a', rounds: 1 })).status).toBe(0)
+  })
+
   it('writes a config.json that is itself a run file and names no path of this machine', async () => {
     const { cwd, train } = workplace()
     await train('fake.yaml', { run: 'runs/a', rounds: 1 })

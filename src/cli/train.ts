@@ -2,7 +2,7 @@
 import { join, relative, resolve } from 'node:path'
 import { ConfigError } from '../core/errors.js'
 import type { Alarm } from '../runs/alarms.js'
-import { latestRunFolder, newRunFolder, RunDirectory, requireRun } from '../runs/directory.js'
+import { latestRunFolder, RunDirectory, requireRun } from '../runs/directory.js'
 import type { RunEvent } from '../runs/events.js'
 import { openMatch } from '../runs/match.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
@@ -31,15 +31,19 @@ export async function train(
   parts: Parts = realParts,
 ): Promise<void> {
   const job = flags.resume ? await jobToResume(recipe, flags, parts) : await jobToStart(recipe, flags, parts)
-  if (flags.dryRun) return dryRun(job.loaded, flags.json ?? false, parts)
-  const folder = job.folder ?? (await newRunFolder(job.loaded.name, job.loaded.recipe.seed))
-  const run = await RunDirectory.open(folder, flags.resume ?? false)
+  const { folder, loaded } = job
+  if (flags.dryRun) return dryRun(loaded, flags.json ?? false, parts)
+  const run =
+    folder === undefined
+      ? await RunDirectory.openNew(loaded.name, loaded.recipe.seed)
+      : await RunDirectory.open(folder, flags.resume ?? false)
   try {
-    await run.writeConfig(configOf(job.loaded, folder))
-    await playInTerminal(job.loaded, run, flags.json ?? false, parts)
+    await playInTerminal(loaded, run, flags.json ?? false, parts)
   } finally {
     run.close()
-    if (flags.report) await (await import('./report.js')).leaveReport(folder, flags.json ?? false)
+    if (flags.report && run.begun) {
+      await (await import('./report.js')).leaveReport(run.path, flags.json ?? false)
+    }
   }
 }
 
@@ -98,9 +102,16 @@ async function playInTerminal(
       run: run.path,
       onWait: (name) => emit({ event: 'phase', name, waiting: true }),
       onWarning: (sentence) => progress.note(sentence),
+      signal: ending.opening,
     })
+    ending.opened()
     try {
-      const outcome = await play(match, run, { emit, signal: ending.signal, stopping: ending.stopping })
+      const outcome = await play(match, run, {
+        config: configOf(loaded, run.path),
+        emit,
+        signal: ending.signal,
+        stopping: ending.stopping,
+      })
       emit(outcome.done)
       progress.close()
       if (!json) process.stdout.write(`${summary(outcome, goOn).join('\n')}\n`)
@@ -113,17 +124,27 @@ async function playInTerminal(
   }
 }
 
-/** First Ctrl-C: end after this round. Second: end at once. A scheduler's SIGTERM counts as the first. */
+/**
+ * First Ctrl-C: end after this round. Second, or the first while models are still being opened: end at once. A scheduler's
+ * SIGTERM counts as the first.
+ */
 function listenForEnd(progress: Progress, goOn: string, release: () => void) {
   const abort = new AbortController()
+  const opening = new AbortController()
+  let opened = false
   let asked = 0
   const hear = (): void => {
-    if (++asked === 1) {
+    if (++asked === 1 && opened) {
       progress.note('Ending after this round; Ctrl-C again ends at once.')
       return
     }
-    progress.note(`Ended at once. Go on from the last checkpoint: ${goOn}`)
-    abort.abort()
+    if (opened) {
+      progress.note(`Ended at once. Go on from the last checkpoint: ${goOn}`)
+      abort.abort()
+    } else {
+      progress.note('Ended before a round was begun.')
+      opening.abort()
+    }
     // A kernel that is running cannot be interrupted; nothing is lost by not waiting for it.
     setTimeout(() => {
       release()
@@ -133,6 +154,10 @@ function listenForEnd(progress: Progress, goOn: string, release: () => void) {
   process.on('SIGINT', hear).on('SIGTERM', hear)
   return {
     signal: abort.signal,
+    opening: opening.signal,
+    opened: () => {
+      opened = true
+    },
     stopping: () => asked > 0,
     close: () => process.off('SIGINT', hear).off('SIGTERM', hear),
   }

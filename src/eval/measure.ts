@@ -1,7 +1,8 @@
 /** One evaluation from beginning to end: asks, keeps, grades, reports, and goes on where an earlier process stopped. */
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CheckpointError, EngineError, messageOf, SparringError } from '../core/errors.js'
+import { makeFolders } from '../core/folders.js'
 import type { Answer, Answerer, AnswerRequest } from './answerer.js'
 import type { LoadedBenchmark } from './benchmarks/load.js'
 import type { BenchmarkProblem } from './benchmarks/problems.js'
@@ -56,7 +57,7 @@ export async function measure(evaluation: Evaluation, means: Means): Promise<Res
   const { out, settings, version } = evaluation
   const path = partialPath(out)
   return keeping(path, async () => {
-    await mkdir(dirname(out), { recursive: true })
+    await makeFolders(dirname(out))
     const check = (there: unknown) => checkSame(path, settings, there)
     const partial = await PartialResults.open({ path, settings, version, check })
     try {

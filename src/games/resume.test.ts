@@ -78,11 +78,10 @@ async function play(recipe: string, folder: string, hook: () => void, resume: bo
   const loaded = await loadRecipe(file, { loadGame: own.loadGame })
   const run = await RunDirectory.open(folder, resume, quick)
   try {
-    await run.writeConfig(loaded.recipe)
     const match = await openMatch(loaded, own)
     try {
       const signal = new AbortController().signal
-      await train(match, run, { emit: () => {}, signal, stopping: () => false })
+      await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false })
     } finally {
       await match.close()
     }

@@ -3,9 +3,10 @@
  * `blobs/ID` holds each content once, `snapshots/COMMIT/FILE` links to it, `refs/REVISION` names the commit.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { copyFile, mkdir, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
+import { makeFolders } from '../core/folders.js'
 
 export interface HubRepo {
   kind: 'dataset' | 'model'
@@ -61,7 +62,7 @@ export class HubCache {
     const { revision } = this.repo
     if (revision === commit) return
     const ref = join(this.folder, 'refs', revision)
-    await mkdir(dirname(ref), { recursive: true })
+    await makeFolders(dirname(ref))
     await writeFile(ref, commit)
   }
 
@@ -92,7 +93,7 @@ function cacheRoot(env: NodeJS.ProcessEnv): string {
 
 /** Windows lets only some users make links: there the file is copied. */
 async function link(blob: string, place: string): Promise<void> {
-  await mkdir(dirname(place), { recursive: true })
+  await makeFolders(dirname(place))
   await symlink(relative(dirname(place), blob), place).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPERM' || process.platform !== 'win32') throw error
     return copyFile(blob, place)

@@ -1,9 +1,10 @@
 /** Fetches a file so that nothing that arrived is fetched again, and nothing that is damaged counts. */
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { ServiceError } from '../core/errors.js'
+import { makeFolders } from '../core/folders.js'
 import type { HubFile, Shelf } from './cache.js'
 import { asDiskError, type Hub } from './client.js'
 
@@ -33,7 +34,7 @@ export async function fetchFile(
 ): Promise<void> {
   const part = shelf.part(file)
   try {
-    await mkdir(dirname(part), { recursive: true })
+    await makeFolders(dirname(part))
     const growing = await Growing.open(part, file)
     try {
       if (growing.bytes > 0) options.heard?.(growing.bytes, true)

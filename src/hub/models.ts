@@ -1,18 +1,9 @@
 /** Models of the Hugging Face Hub: pulled into the cache or a folder, and found there by their names. Data sets are pulled alike. */
 import { existsSync, readFileSync } from 'node:fs'
-import {
-  constants,
-  copyFile,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  stat,
-  statfs,
-  writeFile,
-} from 'node:fs/promises'
+import { constants, copyFile, readdir, readFile, rename, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CheckpointError, ConfigError, DataError } from '../core/errors.js'
+import { makeFolders } from '../core/folders.js'
 import { HubCache, type HubFile, type HubRepo, originInCache, type Shelf } from './cache.js'
 import { asDiskError, type HubOptions, isOffline, openHub } from './client.js'
 import { fetchFile, isSame } from './download.js'
@@ -268,7 +259,7 @@ function folderShelf(folder: string, cache: Shelf, snapshot: string): Shelf {
         })
       }
       if (!(await cache.has(file))) return false
-      await mkdir(dirname(place(file)), { recursive: true })
+      await makeFolders(dirname(place(file)))
       await copyFile(join(snapshot, file.path), part(file), constants.COPYFILE_FICLONE)
       await rename(part(file), place(file))
       return true

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../test/support/folders.js'
@@ -42,19 +42,39 @@ describe('the folder of a run', () => {
     })
   })
 
-  it('says which file could not be written where its lock cannot be', async () => {
+  it('is refused where its lock cannot be written', async () => {
     const path = temporaryFolder()
     mkdirSync(join(path, 'lock', 'within'), { recursive: true })
     // A folder in the place of the lock is never a lock that a dead process left.
-    await expect(RunDirectory.open(path, false)).rejects.toMatchObject({ code: 'checkpoint' })
+    await expect(RunDirectory.open(path, false)).rejects.toMatchObject({ code: 'config' })
   })
 
   it('is taken where a run died before it wrote anything', async () => {
     const path = temporaryFolder()
     mkdirSync(join(path, 'checkpoints'))
     writeFileSync(join(path, 'lock'), '')
+    mkdirSync(join(path, 'tinker'))
     const run = await RunDirectory.open(path, false)
     run.close()
+    expect(existsSync(path)).toBe(true)
+  })
+
+  it('is gone again where the run never began, if it was not there before', async () => {
+    const root = temporaryFolder()
+    const runs = join(root, 'runs')
+    for (const open of [
+      () => RunDirectory.open(join(runs, 'a'), false),
+      () => RunDirectory.openNew('a', 0, runs),
+    ]) {
+      const run = await open()
+      mkdirSync(run.at('tinker'))
+      run.close()
+      expect(readdirSync(runs)).toEqual([])
+    }
+    const begun = await RunDirectory.openNew('a', 0, runs)
+    await begun.writeConfig({})
+    begun.close()
+    expect(readdirSync(begun.path).sort()).toEqual(['checkpoints', 'config.json'])
   })
 
   it('goes back to a round', async () => {

@@ -1,8 +1,9 @@
 /** The folder of a run: where everything lies, and how it is made, appended to and taken back to a checkpoint. */
-import { existsSync } from 'node:fs'
+import { existsSync, rmdirSync, rmSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CheckpointError, ConfigError, messageOf } from '../core/errors.js'
+import { CheckpointError, ConfigError, messageOf, SparringError } from '../core/errors.js'
+import { makeFolders } from '../core/folders.js'
 import { folderName } from './checkpoint.js'
 import { type Disk, isFull, disk as realDisk, writing } from './disk.js'
 import { cutLines, jsonLine, parseLine, readLines } from './lines.js'
@@ -12,33 +13,50 @@ import { takeLock } from './lock.js'
 export type MetricsLine = { step: number } & Record<string, number | null>
 
 /** What a run that died before its config.json was written leaves: a folder with no more counts as empty. */
-const beforeConfig = ['lock', 'checkpoints', 'config.json.partial']
+const beforeConfig = ['lock', 'checkpoints', 'config.json.partial', 'tinker']
 
 export class RunDirectory {
   /** As the user would write it. */
   readonly path: string
   readonly disk: Disk
   readonly #unlock: () => void
+  /** Whether the folder is here only because of this run. */
+  readonly #own: boolean
   #unsynced: string[] = []
 
-  private constructor(path: string, disk: Disk, unlock: () => void) {
+  private constructor(path: string, disk: Disk, unlock: () => void, own: boolean) {
     this.path = path
     this.disk = disk
     this.#unlock = unlock
+    this.#own = own
   }
 
   /** Makes a new run's folder, or opens one that exists; throws ConfigError where it holds a run and `resume` is false. */
   static async open(path: string, resume: boolean, disk: Disk = realDisk): Promise<RunDirectory> {
+    const own = !existsSync(path)
     const held = (await readdir(path).catch(() => [])).filter((name) => !beforeConfig.includes(name))
     if (resume) requireRun(path)
-    if (!resume && held.length > 0) {
+    else if (held.length > 0) {
       throw new ConfigError(`${path} is not empty.`, {
         hint: 'Continue the run in it with --resume, or name another folder with --run.',
       })
     }
     await makeFolder(path, join(path, 'checkpoints'))
-    const unlock = await writing(path, 'the lock', async () => takeLock(join(path, 'lock'), path))
-    return new RunDirectory(path, disk, unlock)
+    return RunDirectory.#take(path, disk, own)
+  }
+
+  /** Makes the folder of a new run of a recipe: runs/NAME-seedN, or the first of -2, -3, ... that is free. */
+  static async openNew(recipe: string, seed: number, runs = 'runs'): Promise<RunDirectory> {
+    const path = await newRunFolder(recipe, seed, runs)
+    await makeFolder(path, join(path, 'checkpoints'))
+    return RunDirectory.#take(path, realDisk, true)
+  }
+
+  static async #take(path: string, disk: Disk, own: boolean): Promise<RunDirectory> {
+    const unlock = await orRefuse(path, async () => takeLock(join(path, 'lock'), path))
+    const run = new RunDirectory(path, disk, unlock, own)
+    if (!run.begun) run.#forgetServers()
+    return run
   }
 
   get checkpoints(): string {
@@ -138,17 +156,43 @@ export class RunDirectory {
     }
   }
 
-  /** Lets another process write the run. */
+  /** Whether anything is here that a run can be resumed, or a report written, from. */
+  get begun(): boolean {
+    return existsSync(this.at('config.json'))
+  }
+
+  /** The models that a run made on servers before it began are of no use to another one. */
+  #forgetServers(): void {
+    rmSync(this.at('tinker'), { recursive: true, force: true })
+  }
+
+  /** Lets another process write the run. Of one that never began, nothing is left. */
   close(): void {
     this.#unlock()
+    if (this.begun) return
+    this.#forgetServers()
+    removeEmpty(this.checkpoints)
+    if (this.#own) removeEmpty(this.path)
   }
 }
 
-/** Makes a folder of a run that may not have begun; throws CheckpointError where the disk is full, ConfigError where the path will not do. */
-async function makeFolder(run: string, folder: string): Promise<void> {
+/** Leaves a folder that holds something, or that will not go. */
+function removeEmpty(folder: string): void {
   try {
-    await mkdir(folder, { recursive: true })
+    rmdirSync(folder)
+  } catch {}
+}
+
+async function makeFolder(run: string, folder: string): Promise<void> {
+  await orRefuse(run, () => makeFolders(folder))
+}
+
+/** Of a run that may not have begun: throws CheckpointError where the disk is full, ConfigError where the path will not do. */
+async function orRefuse<T>(run: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
   } catch (cause) {
+    if (SparringError.isInstance(cause)) throw cause
     if (isFull(cause)) {
       throw new CheckpointError(`${run} could not be made: the disk is full.`, {
         hint: 'Free some space, or name a folder on another disk with --run.',

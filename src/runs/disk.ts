@@ -2,19 +2,10 @@
  * Every write of a run goes through here: durable where it must be, and with one sentence for the user when the disk
  * refuses. Passed in rather than imported, so that tests can play a full disk or a sudden death at any write.
  */
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CheckpointError, messageOf } from '../core/errors.js'
+import { makeFolders } from '../core/folders.js'
 
 export interface Disk {
   /** Adds text to the end of a file and waits until it is on the disk. */
@@ -51,7 +42,7 @@ export const disk: Disk = {
   truncate: (path, bytes) => truncate(path, bytes),
   remove: (path) => rm(path, { recursive: true, force: true }),
   folder: async (path) => {
-    await mkdir(path, { recursive: true })
+    await makeFolders(path)
   },
 }
 

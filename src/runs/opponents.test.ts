@@ -42,11 +42,10 @@ async function play(folder: string, set: string[], resume = false) {
   writeFileSync(file, fakeRecipe)
   const loaded = await loadRecipe(file, { set, rounds: 8, loadGame: parts.loadGame })
   const run = await RunDirectory.open(join(folder, 'run'), resume)
-  await run.writeConfig(loaded.recipe)
   const match = await openMatch(loaded, parts)
   const signal = new AbortController().signal
   try {
-    return await train(match, run, { emit: () => {}, signal, stopping: () => false })
+    return await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false })
   } finally {
     await match.close()
     run.close()

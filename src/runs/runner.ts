@@ -1,5 +1,5 @@
 /** The loop that every game is played in: rounds, yardsticks, records, checkpoints, alarms that act, resume. */
-import { AlarmError, NotFiniteError } from '../core/errors.js'
+import { AlarmError, ConfigError, NotFiniteError } from '../core/errors.js'
 import type { RoundReport } from '../games/game.js'
 import type { Alarm } from './alarms.js'
 import { noReadings, readAnchors } from './anchors.js'
@@ -10,6 +10,8 @@ import { Ledger, type Position, type Verdict } from './ledger.js'
 import { adamParams, gameContext, type Match } from './match.js'
 
 export interface TrainOptions {
+  /** What config.json shall hold: the recipe, as a run file that can be played again. */
+  config: object
   emit: Emit
   /** Ends the run at once; what came after the last checkpoint is played again on resume. */
   signal: AbortSignal
@@ -65,10 +67,22 @@ export async function train(match: Match, run: RunDirectory, options: TrainOptio
 
   async function begin(): Promise<Position> {
     const resumed = await ledger.resume()
+    if (resumed !== undefined) requireRounds(resumed.round)
+    await run.writeConfig(options.config)
     if (resumed !== undefined) return resumed
     const position = { round: 0, state: JSON.stringify(fresh) }
     await settle(position, { metrics: {}, rollouts: [] }, {})
     return position
+  }
+
+  function requireRounds(played: number): void {
+    if (played <= recipe.rounds) return
+    throw new ConfigError(
+      `${run.path} has played ${played} rounds, and ${recipe.rounds} are asked for in all.`,
+      {
+        hint: `Ask for ${played} or more with --rounds, or start a new run that ends earlier.`,
+      },
+    )
   }
 
   async function play(before: Position): Promise<Turn> {

@@ -5,10 +5,11 @@
  * One JSON object a line. `send` is on the disk before the request leaves, `accepted` once the server gave a promise,
  * `settled` once its outcome was known. Keys and data are never written: payloads stand there as digests.
  */
-import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { CheckpointError, messageOf } from '../core/errors.js'
+import { makeFolders } from '../core/folders.js'
 import type { ModelSpec } from './client.js'
 
 const fileName = 'requests.jsonl'
@@ -88,7 +89,7 @@ export class Journal {
   static async open(folder: string): Promise<Journal> {
     const path = join(folder, fileName)
     try {
-      await mkdir(folder, { recursive: true })
+      await makeFolders(folder)
       const text = await readFile(path, 'utf8').catch((error) => {
         if (error.code === 'ENOENT') return ''
         throw error

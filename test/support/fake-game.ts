@@ -1,6 +1,7 @@
 /** A game of two roles that trains both a little each round and keeps a history: the least that a runner must carry. */
 import { z } from 'zod'
 import { joinSequence, placeOnCompletion } from '../../src/core/datum.js'
+import { DataError } from '../../src/core/errors.js'
 import { collect } from '../../src/engine/engine.js'
 import type { Game, GameContext, RolloutRecord } from '../../src/games/game.js'
 import { completionFields } from '../../src/games/grpo/completion.js'
@@ -8,6 +9,7 @@ import { completionFields } from '../../src/games/grpo/completion.js'
 const config = z.strictObject({
   questions: z.int().min(1).default(3).describe('Prompts a round'),
   answer_reward: z.enum(['match', 'random']).default('match').describe('What an answer is paid for'),
+  broken: z.boolean().default(false).describe('Whether the run cannot begin'),
   /** Milliseconds a round takes at least, so that a test can kill it. */
   pause: z.number().min(0).default(0).describe('Milliseconds that a round waits'),
 })
@@ -20,7 +22,10 @@ export const fakeGame: Game<Config, State> = {
   summary: 'Two roles that train on noise.',
   roles: ['proposer', 'solver'],
   config,
-  setup: async () => ({ history: [] }),
+  async setup({ config }) {
+    if (config.broken) throw new DataError('There is nothing to play with.')
+    return { history: [] }
+  },
   async round(ctx, state) {
     await new Promise((resolve) => setTimeout(resolve, ctx.config.pause))
     const rollouts = [...(await play(ctx, 'proposer')), ...(await play(ctx, 'solver'))]

@@ -30,10 +30,10 @@ export async function fakeRun(folder: string, options: FakeRunOptions = {}): Pro
   const loaded = await loadRecipe(file, { set, rounds, loadGame: parts.loadGame })
   const run = await RunDirectory.open(folder, options.resume ?? false, options.disk)
   try {
-    await run.writeConfig(loaded.recipe)
     const match = await openMatch(loaded, parts)
     try {
       return await train(match, run, {
+        config: loaded.recipe,
         emit: options.emit ?? (() => {}),
         signal: options.signal ?? new AbortController().signal,
         stopping: options.stopping ?? (() => false),

@@ -87,9 +87,9 @@ export async function scriptedRun(folder: string, runFile: string): Promise<Metr
   const match = await openMatch(loaded, parts)
   const run = await RunDirectory.open(folder, false)
   try {
-    await run.writeConfig(loaded.recipe)
     const signal = new AbortController().signal
-    return (await train(match, run, { emit: () => {}, signal, stopping: () => false })).history
+    return (await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false }))
+      .history
   } finally {
     await match.close()
     run.close()

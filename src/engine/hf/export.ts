@@ -1,7 +1,8 @@
 /** Writes a policy's weights as a folder that other tools load: tensor by tensor, so that no engine is needed and no second copy. */
-import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { readdir, realpath, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ConfigError, DataError } from '../../core/errors.js'
+import { makeFolders } from '../../core/folders.js'
 import { hubName, modelOrigin } from '../../hub/models.js'
 import { readModelConfig } from './config.js'
 import { asWriteError, errorCode, type JsonObject, readJson, writeFileWhole } from './files.js'
@@ -48,7 +49,7 @@ export async function exportWeights(
   const aside = `${target}.partial`
   await rm(aside, { recursive: true, force: true })
   try {
-    await mkdir(aside, { recursive: true }).catch((error) => Promise.reject(asWriteError(to, error)))
+    await makeFolders(aside).catch((cause) => Promise.reject(refusal(to, cause)))
     const exported = { folder: exportFolder, merged: exportMerged, peft: exportAdapter }[chosen]
     const base = await exported(await realpath(from), aside, { dtype, base: given })
     await publish(aside, target)
@@ -78,10 +79,7 @@ export function checkForm(from: string, adapter: boolean, form: ExportForm): voi
 export async function checkTarget(named: string, force = false): Promise<void> {
   const held = await readdir(named).catch((cause): string[] => {
     if (errorCode(cause) === 'ENOENT') return []
-    throw new ConfigError(`${named} cannot be written as a folder: ${cause.message}.`, {
-      hint: 'Name a new folder with --to.',
-      cause,
-    })
+    throw refusal(named, cause)
   })
   if (held.length === 0) return
   if (!force) {
@@ -97,6 +95,15 @@ export async function checkTarget(named: string, force = false): Promise<void> {
       hint: 'Name a new folder with --to.',
     },
   )
+}
+
+/** ConfigError, or CheckpointError where only space is missing. */
+function refusal(to: string, cause: Error): unknown {
+  if (['ENOSPC', 'EDQUOT'].includes(errorCode(cause) ?? '')) return asWriteError(to, cause)
+  return new ConfigError(`${to} cannot be written as a folder: ${cause.message}.`, {
+    hint: 'Name a new folder with --to.',
+    cause,
+  })
 }
 
 async function exportFolder(from: string, to: string, { dtype }: Inner): Promise<undefined> {
@@ -221,7 +228,7 @@ const replaced =
 
 async function publish(aside: string, target: string): Promise<void> {
   try {
-    await mkdir(target, { recursive: true })
+    await makeFolders(target)
     for (const name of await readdir(target)) if (replaced.test(name)) await rm(join(target, name))
     for (const name of await readdir(aside)) await rename(join(aside, name), join(target, name))
   } catch (error) {

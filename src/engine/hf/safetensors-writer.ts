@@ -1,7 +1,8 @@
 /** Writes weights one tensor at a time: large models in shards, every file whole or not at all. */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InvariantError } from '../../core/errors.js'
+import { makeFolders } from '../../core/folders.js'
 import { asWriteError, type StagedFile, stageFile, syncFolder, type Write } from './files.js'
 import { narrowBF16 } from './half.js'
 import { buildHeader, elementCount } from './safetensors-header.js'
@@ -33,7 +34,7 @@ export async function writeSafetensors(
   options: WriteOptions = {},
 ): Promise<void> {
   const { dtype = 'F32', maxShardBytes = 4e9, base = 'model', metadata = { format: 'pt' } } = options
-  await mkdir(folder, { recursive: true }).catch((error) => Promise.reject(asWriteError(folder, error)))
+  await makeFolders(folder).catch((error) => Promise.reject(asWriteError(folder, error)))
   const width = dtype === 'F32' ? 4 : 2
   const groups = splitIntoShards([...tensors], (tensor) => elementCount(tensor.shape) * width, maxShardBytes)
   const names = shardNames(base, groups.length)

@@ -2,9 +2,10 @@
  * Policies on disk. A full-weight policy is a Hugging Face model folder, an adapter a PEFT folder; beside the weights
  * lie `optimizer.safetensors` (Adam's moments) and `policy.json` (steps taken).
  */
-import { mkdir, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CheckpointError, DataError } from '../../core/errors.js'
+import { makeFolders } from '../../core/folders.js'
 import type { LoraSpec } from '../engine.js'
 import { asWriteError, readJson, writeFileWhole } from '../hf/files.js'
 import { baseFolder, isAdapter, openAdapter, readAdapterConfig, writeAdapter } from '../hf/lora.js'
@@ -53,7 +54,7 @@ export async function savePolicy(
   model: Model,
   state: { version: number; steps?: number },
 ): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((error) => Promise.reject(asWriteError(folder, error)))
+  await makeFolders(folder).catch((error) => Promise.reject(asWriteError(folder, error)))
   if (model.lora) {
     const tensors = list(model.lora.adapter, (p) => ({
       name: adapterPrefix + p.name,

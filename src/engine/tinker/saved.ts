@@ -3,11 +3,12 @@
  * which takes none in; so a folder is as good as the server's memory.
  */
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { CheckpointError, DataError } from '../../core/errors.js'
+import { makeFolders } from '../../core/folders.js'
 import { pulledModel } from '../../hub/models.js'
+import { dialectNames } from '../../tinker/profile.js'
 import { asWriteError, readJson, writeFileWhole } from '../hf/files.js'
 
 export const savedFile = 'tinker.json'
@@ -15,6 +16,8 @@ export const savedFile = 'tinker.json'
 const schema = z.object({
   /** Server that keeps the weights. */
   url: z.string(),
+  /** Its dialect, where that is certain. */
+  dialect: z.enum(dialectNames).optional(),
   /** Its own name for them. */
   path: z.string(),
   /** Its name for the base model. */
@@ -33,7 +36,7 @@ const schema = z.object({
 export type SavedPolicy = z.output<typeof schema>
 
 export async function writeSaved(folder: string, saved: SavedPolicy): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((error) => Promise.reject(asWriteError(folder, error)))
+  await makeFolders(folder).catch((error) => Promise.reject(asWriteError(folder, error)))
   await writeFileWhole(join(folder, savedFile), `${JSON.stringify(saved, null, 2)}\n`)
 }
 

@@ -88,13 +88,14 @@ async function play(folder: string, runFile: string, hook?: Hook, resume = false
   const loaded = await loadRecipe(file, { loadGame })
   const run = await RunDirectory.open(folder, resume, quick)
   try {
-    await run.writeConfig(loaded.recipe)
     const openEngine = async () => speakingEngine(hook)
     const parts = { ...fakeParts(), loadGame, openEngine, createGrader: async () => boxGrader() }
     const match = await openMatch(loaded, parts)
     try {
       const signal = new AbortController().signal
-      return (await train(match, run, { emit: () => {}, signal, stopping: () => false })).history
+      return (
+        await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false })
+      ).history
     } finally {
       await match.close()
     }

@@ -70,7 +70,6 @@ async function play(folder: string, { settings, hook, resume = false }: Options)
   const run = await RunDirectory.open(folder, resume, quick)
   const engine = speakingEngine(hook)
   try {
-    await run.writeConfig(loaded.recipe)
     const parts = {
       ...fakeParts(),
       loadGame,
@@ -80,7 +79,12 @@ async function play(folder: string, { settings, hook, resume = false }: Options)
     const match = await openMatch(loaded, parts)
     try {
       const signal = new AbortController().signal
-      const { history } = await train(match, run, { emit: () => {}, signal, stopping: () => false })
+      const { history } = await train(match, run, {
+        config: loaded.recipe,
+        emit: () => {},
+        signal,
+        stopping: () => false,
+      })
       return { history, engine }
     } finally {
       await match.close()

@@ -3,10 +3,10 @@
  * asked for twice: an interrupted run goes on where it was, and another run finds the labels made.
  */
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { DataError } from '../../../core/errors.js'
+import { makeFolders } from '../../../core/folders.js'
 import { Appender } from '../../../eval/appender.js'
 import { byteLines } from '../../../eval/byte-lines.js'
 import type { ChatPrompt } from '../../chat.js'
@@ -52,7 +52,7 @@ export async function labelByEndpoint(
     const { openEndpoint } = await import('../../../eval/endpoint.js')
     const { url, model, api_key_env: apiKeyEnv, concurrency, max_tokens: maxTokens, temperature } = settings
     const service = openEndpoint({ url, model, apiKeyEnv, concurrency })
-    await mkdir(dirname(file), { recursive: true })
+    await makeFolders(dirname(file))
     const kept = await Appender.open(file, end)
     try {
       const requests = wanted.map((slice, i) => ({ prompt: prompt(slice), n: 1, seed: (seed + i) % 2 ** 31 }))

@@ -1,0 +1,30 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Makes a folder and the folders above it that are missing. Rejects with the error of the system where one cannot be made;
+ * Node's own `recursive` never settles where a file system refuses new folders as "not found", as /proc does.
+ *
+ * @returns the topmost folder that was made, or undefined where all were there.
+ */
+export async function makeFolders(path: string): Promise<string | undefined> {
+  try {
+    await mkdir(path)
+    return path
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await isFolder(path))) return undefined
+    const above = dirname(path)
+    if (code !== 'ENOENT' || above === path || (await isFolder(above))) throw error
+    const top = await makeFolders(above)
+    const made = await makeFolders(path)
+    return top ?? made
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}
