@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,6 +72,61 @@ describe('sparring ui', () => {
     response.resume()
   })
 
+  it('is opened by a name that was let in, and says it where others can reach it', async () => {
+    const allowed = ['--allow-host', 'node17.cluster.example', '--allow-host', 'Proxy.example']
+    const { url } = await serving(runs(), '--port', '0', '--host', '0.0.0.0', ...allowed)
+    const urls = url.split('\n')
+    const { port } = new URL(urls[0]!)
+    expect(urls.slice(0, 2)).toEqual([
+      `http://node17.cluster.example:${port}/`,
+      `http://proxy.example:${port}/`,
+    ])
+    const status = async (host: string) => {
+      const asked = request(new URL('/api/runs', urls.at(-1)), { headers: { host } }).end()
+      const [response] = await once(asked, 'response')
+      response.resume()
+      return response.statusCode
+    }
+    expect(await status(`node17.cluster.example:${port}`)).toBe(200)
+    expect(await status('proxy.example')).toBe(200)
+    expect(await status('other.example')).toBe(403)
+  })
+
+  it('tells what is wrong with a folder or a name, and what was meant', async () => {
+    const folder = runs()
+    mkdirSync(join(folder, 'empty'))
+    writeFileSync(join(folder, 'notes.md'), '')
+    const wrong: [string[], string][] = [
+      [['ui', join(folder, 'notes.md')], `error: ${folder}/notes.md is a file, not a folder of runs.`],
+      [['ui', join(folder, 'emty')], `hint: Did you mean ${folder}/empty?`],
+      [
+        ['ui', folder, '--allow-host', 'http://a.example'],
+        'is no name of a machine.\nhint: Give the name alone',
+      ],
+      [['ui', folder, '--allow-host', '*'], 'is no name of a machine.'],
+      [
+        ['report', join(folder, 'on')],
+        `error: The folder ${folder}/on does not exist.\nhint: Did you mean ${folder}/one?`,
+      ],
+      [['report', join(folder, 'empty')], `error: The folder ${folder}/empty is empty.`],
+      [['report', folder], `hint: It holds runs: name one of them, such as ${folder}/one.`],
+      [['report', join(folder, 'notes.md')], `error: ${folder}/notes.md is a file, not the folder of a run.`],
+      [
+        ['report', join(folder, 'one', 'metrics.jsonl')],
+        `hint: Name the folder that it lies in, ${folder}/one.`,
+      ],
+    ]
+    for (const [args, words] of wrong) {
+      const { status, stderr } = await sparring(args)
+      expect([args, status]).toEqual([args, 2])
+      expect(stderr).toContain(words)
+    }
+    const { stderr } = await serving(join(folder, 'empty'), '--port', '0')
+    await expect
+      .poll(stderr)
+      .toMatch(/^No runs in .*empty yet; they appear as they are played; Ctrl-C ends\./)
+  })
+
   it('says where it cannot listen, and takes the next port where none was asked for', async () => {
     const folder = runs()
     const first = await serving(folder)
@@ -94,8 +149,12 @@ describe('sparring ui', () => {
 
   it('warns where others can reach it', async () => {
     const { url, stderr } = await serving(runs(), '--port', '0', '--host', '0.0.0.0')
-    expect(url).toMatch(/^http:\/\/localhost:\d+\/$/)
-    await expect.poll(stderr).toContain('warning: 0.0.0.0 can be reached by others')
+    const urls = url.split('\n')
+    expect(urls.at(-1)).toMatch(/^http:\/\/localhost:\d+\/$/)
+    for (const each of urls) {
+      expect([each, (await fetch(new URL('/api/runs', each))).status]).toEqual([each, 200])
+    }
+    await expect.poll(stderr).toContain('warning: anyone on the network can read every run in ')
   })
 
   it('tells of a run as it is played, round by round', async () => {

@@ -385,7 +385,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     it('is not made of what is no run', async () => {
       const { status, stderr } = await sparring(['report', runs])
       expect(status).toBe(2)
-      expect(stderr).toContain('holds no run to report on')
+      expect(stderr).toMatch(/is not the folder of a run\.\nhint: It holds runs: name one of them, such as /)
     })
   })
 })

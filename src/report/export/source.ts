@@ -1,9 +1,7 @@
 /** What exports read: a run's metrics as columns, and its rollouts one by one. Also of a run that is being played. */
-import { existsSync } from 'node:fs'
-import { realpath } from 'node:fs/promises'
-import { join } from 'node:path'
-import { ConfigError, DataError } from '../../core/errors.js'
+import { DataError } from '../../core/errors.js'
 import type { Rollout } from '../api/rollouts.js'
+import { requireRun } from '../reader/folders.js'
 import { parseObject } from '../reader/lines.js'
 import { MetricsIndex } from '../reader/metrics.js'
 import { rolloutOf } from '../reader/record.js'
@@ -18,12 +16,7 @@ export interface Source {
 
 /** Throws ConfigError where the folder holds no run, DataError where it has no round yet. */
 export async function openSource(folder: string): Promise<Source> {
-  if (!existsSync(join(folder, 'config.json'))) {
-    throw new ConfigError(`${folder} is not the folder of a run.`, {
-      hint: 'Runs lie in runs/, unless --run said otherwise.',
-    })
-  }
-  const root = await realpath(folder)
+  const root = await requireRun(folder)
   const metrics = new MetricsIndex(root)
   await metrics.read()
   if (metrics.rows > 0) return { root, metrics }

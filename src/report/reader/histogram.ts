@@ -7,7 +7,7 @@ import { answersOf, bandOf, type Config, roleOf } from './parts.js'
 import type { File, RolloutStore } from './store.js'
 
 const COLUMNS = 200
-const MOST_COLUMNS = 2000
+export const MOST_COLUMNS = 2000
 const BINS = 20
 
 interface Run {

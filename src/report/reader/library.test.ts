@@ -51,7 +51,7 @@ describe('Library', () => {
     BigRun.write(join(folder, 'alone'), { rounds: 1 })
     expect(await ids(await Library.at(join(folder, 'alone')))).toEqual(['alone'])
     await expect(Library.at(join(folder, 'nothing'))).rejects.toThrow(ConfigError)
-    await expect(Library.at(join(folder, 'alone', 'config.json'))).rejects.toThrow('does not exist')
+    await expect(Library.at(join(folder, 'alone', 'config.json'))).rejects.toThrow('is a file, not a folder')
   })
 
   it('reads no file through a link, and none that is no file', async () => {

@@ -1,10 +1,10 @@
 /** All runs of a folder, and those that are open. */
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { ConfigError } from '../../core/errors.js'
 import type { Comparison, RunsAnswer } from '../api/run.js'
 import { differences } from './differences.js'
 import { isWithin } from './files.js'
+import { holdsRun, requireFolder } from './folders.js'
 import { RunReader } from './run.js'
 
 /** Folders below the runs folder in which runs are looked for: runs, and sweeps of runs. */
@@ -19,9 +19,6 @@ const FRESH = 3000
 
 /** Runs whose files are read at the same time. */
 const AT_ONCE = 16
-
-/** What a run has beside its config.json, from its first moments on. */
-const signs = ['journal.jsonl', 'metrics.jsonl', 'checkpoints', 'lock']
 
 export class Library {
   /** As the user would write it. */
@@ -41,14 +38,7 @@ export class Library {
 
   /** Throws ConfigError where there is no such folder. A folder that is a run itself is a library of one. */
   static async at(folder: string): Promise<Library> {
-    const root = await realpath(folder).catch(() => undefined)
-    const isFolder = root !== undefined && (await stat(root)).isDirectory()
-    if (!isFolder) {
-      throw new ConfigError(`The folder ${folder} does not exist.`, {
-        hint: 'Name a folder of runs: sparring train makes runs/.',
-      })
-    }
-    return new Library(folder, root)
+    return new Library(folder, await requireFolder(folder))
   }
 
   async list(): Promise<RunsAnswer> {
@@ -121,11 +111,10 @@ export class Library {
     }
   }
 
-  /** A run holds no runs. A model folder has a config.json too. */
+  /** A run holds no runs. */
   async #visit(folder: string, id: string, depth: number, found: Map<string, string>): Promise<void> {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-    const names = new Set(entries.map(({ name }) => name))
-    if (names.has('config.json') && signs.some((name) => names.has(name))) {
+    if (holdsRun(new Set(entries.map(({ name }) => name)))) {
       found.set(id === '' ? basename(this.#root) : id, folder)
       return
     }

@@ -6,7 +6,7 @@ import { questionOf, type RawRecord, rowOf, textOf } from './record.js'
 import type { File, RolloutStore } from './store.js'
 
 const LIMIT = 50
-const MOST = 200
+export const MOST_ROWS = 200
 
 /** Seconds to look for a text. */
 const SEARCH = 0.5
@@ -17,7 +17,7 @@ export async function listRollouts(store: RolloutStore, query: RolloutsQuery): P
   const start = readCursor(query.cursor, store.rounds.at(-1) ?? 0)
   const rounds = store.within(query.from, Math.min(query.to ?? start.to, start.to))
   if (query.order === 'old') rounds.reverse()
-  const limit = Math.min(MOST, Math.max(1, query.limit ?? LIMIT))
+  const limit = Math.min(MOST_ROWS, Math.max(1, query.limit ?? LIMIT))
   if (rounds[0] !== undefined) await store.roles(rounds[0])
   const common = () => ({
     roles: store.knownRoles(),
@@ -40,6 +40,10 @@ export async function listRollouts(store: RolloutStore, query: RolloutsQuery): P
 interface Start {
   to: number
   at: number
+}
+
+export function isCursor(text: string): boolean {
+  return /^\d+\.\d+$/.test(text)
 }
 
 function readCursor(cursor: string | undefined, last: number): Start {
@@ -193,7 +197,7 @@ async function search(
   }
 }
 
-/** At most MOST rows: a text that is everywhere is no search. */
+/** At most MOST_ROWS rows: a text that is everywhere is no search. */
 async function searchFile(
   store: RolloutStore,
   round: number,
@@ -216,7 +220,7 @@ async function searchFile(
   try {
     await eachLine(file, 0, ({ bytes }) => {
       const number = line++
-      if (!lines.has(number) || rows.length === MOST || bytes === undefined) return
+      if (!lines.has(number) || rows.length === MOST_ROWS || bytes === undefined) return
       if (!bytes.toString('utf8').toLowerCase().includes(quoted)) return
       const record = parseObject(bytes)
       if (record && holds(record, needle))

@@ -7,7 +7,7 @@ import type { MetricInfo } from '../api/run.js'
 import { type Follower, Tail } from './tail.js'
 
 const POINTS = 1000
-const MOST_POINTS = 20_000
+export const MOST_POINTS = 20_000
 
 export class MetricsIndex implements Follower {
   /** Rows: lines of the file, round 0 included. */

@@ -12,13 +12,13 @@ const page = new Map([
   ['page.js', { bytes: new TextEncoder().encode('1;'.repeat(5000)), type: 'text/javascript; charset=utf-8' }],
 ])
 
-async function server({ host = '127.0.0.1', runs = ['run'] } = {}) {
+async function server({ host = '127.0.0.1', names = [] as string[], runs = ['run'] } = {}) {
   const folder = temporaryFolder()
   for (const [i, name] of runs.entries()) BigRun.write(join(folder, name), { rounds: 3, seed: i })
   const app = createApp({
     library: await Library.at(folder),
     page,
-    host,
+    doors: { host, names },
     signal: new AbortController().signal,
   })
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -56,6 +56,17 @@ describe('who may ask', () => {
       200, 200, 200,
     ])
     expect(await status('evil.example')).toBe(403)
+  })
+
+  it('is whoever uses a name that was let in, and no name below or above it', async () => {
+    const { get } = await server({ names: ['node17.cluster.example'] })
+    const status = async (host: string, headers = {}) => (await get('/api/runs', { host, ...headers })).status
+    expect(await status('Node17.cluster.example:7700')).toBe(200)
+    const origin = (name: string) => ({ origin: `https://${name}` })
+    expect(await status('node17.cluster.example', origin('node17.cluster.example'))).toBe(200)
+    expect(await status('node17.cluster.example', origin('evil.example'))).toBe(403)
+    for (const host of ['cluster.example', 'x.node17.cluster.example', 'node17', '192.168.1.5'])
+      expect([host, await status(host)]).toEqual([host, 403])
   })
 
   it('is no page of another origin, be it on this machine', async () => {
@@ -149,6 +160,39 @@ describe('answers', () => {
       ['/api/runs/other', 404, 'no such run'],
       ['/api/runs/..%2F..%2Fetc', 404, 'no such run'],
       ['/api/runs/%E0%A4%A/metrics', 404, ''],
+      ['/api/runs?folder=x', 400, 'folder is no parameter here; allowed: none.'],
+      [`${run}?round=3`, 400, 'round is no parameter here; allowed: none.'],
+      [`${run}/rollouts?round=abc`, 400, 'round is no parameter here; allowed: from, to, role, '],
+      [`${run}/rollouts?from=abc`, 400, 'from must be a whole number >= 0.'],
+      [`${run}/rollouts?from=`, 400, 'from must be a whole number >= 0.'],
+      [`${run}/rollouts?from`, 400, 'from must be a whole number >= 0.'],
+      [`${run}/rollouts?from=1&from=2`, 400, 'from is given twice'],
+      [`${run}/rollouts?=1`, 400, 'A parameter without a name is no parameter here'],
+      [`${run}/rollouts?role=`, 400, 'role is empty'],
+      [`${run}/rollouts?trained=yes`, 400, 'trained must be one of true, false.'],
+      [`${run}/rollouts?order=newest`, 400, 'order must be one of new, old, best, worst, random.'],
+      [`${run}/rollouts?limit=0`, 400, 'limit must be a whole number from 1 to 200.'],
+      [`${run}/rollouts?limit=201`, 400, 'limit must be a whole number from 1 to 200.'],
+      [`${run}/rollouts?cursor=x`, 400, 'cursor must be that of the answer before.'],
+      [`${run}/rollouts?reward=,1`, 400, 'reward must be two numbers'],
+      [`${run}/metrics`, 400, 'names is missing'],
+      [`${run}/metrics?names=`, 400, 'names is empty'],
+      [`${run}/metrics?names=a&points=0`, 400, 'points must be a whole number from 1 to 20000.'],
+      [
+        `${run}/metrics?names=a&smooth=0.5`,
+        400,
+        'smooth is no parameter here; allowed: names, from, to, points.',
+      ],
+      [`${run}/judging?from=1.5`, 400, 'from must be a whole number >= 0.'],
+      [`${run}/match?round=x&role=solver&line=0`, 400, 'round must be a whole number >= 0.'],
+      [
+        `${run}/match?round=1&role=solver&line=0&row=1`,
+        400,
+        'row is no parameter here; allowed: round, role, line.',
+      ],
+      ['/api/compare?runs=run,run&points=3', 400, 'points is no parameter here; allowed: runs.'],
+      ['/api/events?run=run&since=x', 400, 'since must be a whole number >= 0.'],
+      ['/api/events?runs=run', 400, 'runs is no parameter here; allowed: run, since.'],
       [`${run}/histogram`, 400, 'of is missing'],
       [`${run}/histogram?of=everything`, 400, 'of must be one of pass_rate, '],
       [`${run}/histogram?of=reward`, 400, 'role is missing'],

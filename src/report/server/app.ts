@@ -8,12 +8,13 @@ import type { ApiError } from '../api/address.js'
 import { readArena } from '../reader/arena.js'
 import type { Library } from '../reader/library.js'
 import type { RunReader } from '../reader/run.js'
-import { guard } from './guard.js'
+import { type Doors, guard } from './guard.js'
 import { live } from './live.js'
 import type { PageFile } from './page-files.js'
 import {
   histogramQuery,
   metricsQuery,
+  noQuery,
   Query,
   QueryError,
   rangeQuery,
@@ -27,33 +28,36 @@ export interface AppOptions {
   library: Library
   /** The page's files by their names. */
   page: ReadonlyMap<string, PageFile>
-  /** What the server listens on. */
-  host: string
+  /** What the server listens on, and what it may be called. */
+  doors: Doors
   /** Ends the streams of events. */
   signal: AbortSignal
 }
 
-export function createApp({ library, page, host, signal }: AppOptions): Hono {
+export function createApp({ library, page, doors, signal }: AppOptions): Hono {
   const app = new Hono()
-  app.use(guard(host))
+  app.use(guard(doors))
   app.use(compress())
   app.use('/api/*', async (c, next) => {
     await next()
     c.header('Cache-Control', 'no-store')
   })
 
-  app.get('/api/runs', async (c) => c.json(await library.list()))
-  app.get('/api/runs/:run', (c) => answer(c, (run) => run.detail()))
-  app.get('/api/runs/:run/metrics', (c) => answer(c, (run, query) => run.columns(metricsQuery(query))))
-  app.get('/api/runs/:run/anchors', (c) => answer(c, (run) => run.anchors()))
-  app.get('/api/runs/:run/histogram', (c) => answer(c, (run, query) => run.histogram(histogramQuery(query))))
-  app.get('/api/runs/:run/judging', (c) => answer(c, (run, query) => run.judging(rangeQuery(query))))
-  app.get('/api/runs/:run/rollouts', (c) => answer(c, (run, query) => run.rollouts(rolloutsQuery(query))))
-  app.get('/api/runs/:run/rollout', (c) => answer(c, (run, query) => run.rollout(rolloutRef(query))))
-  app.get('/api/runs/:run/match', (c) => answer(c, (run, query) => run.match(rolloutRef(query))))
-  app.get('/api/runs/:run/arena', (c) => answer(c, (run) => readArena(run.root)))
+  app.get('/api/runs', async (c) => {
+    read(c, noQuery)
+    return c.json(await library.list())
+  })
+  get('', noQuery, (run) => run.detail())
+  get('/metrics', metricsQuery, (run, query) => run.columns(query))
+  get('/anchors', noQuery, (run) => run.anchors())
+  get('/histogram', histogramQuery, (run, query) => run.histogram(query))
+  get('/judging', rangeQuery, (run, query) => run.judging(query))
+  get('/rollouts', rolloutsQuery, (run, query) => run.rollouts(query))
+  get('/rollout', rolloutRef, (run, query) => run.rollout(query))
+  get('/match', rolloutRef, (run, query) => run.match(query))
+  get('/arena', noQuery, (run) => readArena(run.root))
   app.get('/api/compare', async (c) => {
-    const ids = new Query(c.req.url).list('runs')
+    const ids = read(c, (query) => query.list('runs'))
     if (ids.length < 2 || ids.length > MOST_COMPARED) {
       throw new QueryError(`runs must name two to ${MOST_COMPARED} runs.`)
     }
@@ -74,12 +78,22 @@ export function createApp({ library, page, host, signal }: AppOptions): Hono {
   })
   return app
 
-  async function answer(c: Context, of: (run: RunReader, query: Query) => unknown): Promise<Response> {
-    const run = await library.open(c.req.param('run') ?? '')
-    if (run === undefined) return fault(c, 404, 'There is no such run in the folder.')
-    const found = await of(run, new Query(c.req.url))
-    return found === undefined ? fault(c, 404, 'The run has no such thing.') : c.json(found as object)
+  /** What is asked of a run. */
+  function get<T>(path: string, query: (query: Query) => T, of: (run: RunReader, asked: T) => unknown): void {
+    app.get(`/api/runs/:run${path}`, async (c) => {
+      const run = await library.open(c.req.param('run') ?? '')
+      if (run === undefined) return fault(c, 404, 'There is no such run in the folder.')
+      const found = await of(run, read(c, query))
+      return found === undefined ? fault(c, 404, 'The run has no such thing.') : c.json(found as object)
+    })
   }
+}
+
+function read<T>(c: Context, of: (query: Query) => T): T {
+  const query = new Query(c.req.url)
+  const asked = of(query)
+  query.requireKnown()
+  return asked
 }
 
 function fault(

@@ -27,14 +27,17 @@ const headers = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** @param host that the server listens on. */
-export function guard(host: string): MiddlewareHandler {
+export interface Doors {
+  /** What the server listens on. */
+  host: string
+  /** Names that it may be called by beside its own, in lower case. */
+  names: readonly string[]
+}
+
+export function guard(doors: Doors): MiddlewareHandler {
   return async (c, next) => {
-    const fault = faultOf(c.req.raw, host)
-    if (fault !== undefined) {
-      const answer: ApiError = { error: fault, hint: 'Open the address that sparring ui has printed.' }
-      return c.json(answer, 403, headers)
-    }
+    const fault = faultOf(c.req.raw, doors)
+    if (fault !== undefined) return c.json(fault satisfies ApiError, 403, headers)
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') {
       const answer: ApiError = { error: 'Runs can only be read here.', hint: null }
       return c.json(answer, 405, { ...headers, Allow: 'GET, HEAD' })
@@ -44,25 +47,31 @@ export function guard(host: string): MiddlewareHandler {
   }
 }
 
-function faultOf(request: Request, host: string): string | undefined {
+function faultOf(request: Request, doors: Doors): ApiError | undefined {
   const named = request.headers.get('host') ?? ''
-  if (!isOurs(nameIn(named), host)) return 'The request names another host than this server.'
+  if (!isOurs(nameIn(named), doors)) {
+    return {
+      error: 'The request names another host than this server.',
+      hint: 'Open an address that sparring ui has printed, or let the name in with --allow-host NAME.',
+    }
+  }
+  const elsewhere = {
+    error: 'The request comes from a page of another origin.',
+    hint: 'Open an address that sparring ui has printed.',
+  }
   const origin = request.headers.get('origin')
-  if (origin !== null && hostIn(origin) !== named) return 'The request comes from a page of another origin.'
+  if (origin !== null && hostIn(origin) !== named) return elsewhere
   // A link on another page may lead here; its scripts, frames and images may not.
   const site = request.headers.get('sec-fetch-site') ?? 'none'
   const isNavigation =
     request.headers.get('sec-fetch-mode') === 'navigate' &&
     request.headers.get('sec-fetch-dest') === 'document'
-  if (site !== 'same-origin' && site !== 'none' && !isNavigation) {
-    return 'The request comes from a page of another origin.'
-  }
-  return undefined
+  return site === 'same-origin' || site === 'none' || isNavigation ? undefined : elsewhere
 }
 
-/** Addresses in figures cannot be pointed elsewhere, names can: only those of this machine are taken. */
-function isOurs(name: string, host: string): boolean {
-  if (isLoopback(name)) return true
+/** Addresses in figures cannot be pointed elsewhere, names can: only those of this machine, and those let in, are taken. */
+function isOurs(name: string, { host, names }: Doors): boolean {
+  if (isLoopback(name) || names.includes(name)) return true
   if (isLoopback(host)) return false
   return isIP(name) !== 0 || name === host || name === hostname().toLowerCase()
 }

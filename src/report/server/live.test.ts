@@ -18,7 +18,7 @@ async function listen(folder: string, run?: string, since?: number) {
   const app = createApp({
     library: await Library.at(folder),
     page: new Map(),
-    host: '127.0.0.1',
+    doors: { host: '127.0.0.1', names: [] },
     signal: ending.signal,
   })
   const response = await app.request(address.events(run, since), { headers: { host: 'localhost' } })
@@ -94,7 +94,12 @@ describe('a stream', () => {
     }
     const ending = new AbortController()
     onTestFinished(() => ending.abort())
-    const app = createApp({ library, page: new Map(), host: '127.0.0.1', signal: ending.signal })
+    const app = createApp({
+      library,
+      page: new Map(),
+      doors: { host: '127.0.0.1', names: [] },
+      signal: ending.signal,
+    })
     const ask = (method: string) => app.request(address.events(), { method, headers: { host: 'localhost' } })
     await ask('HEAD')
     expect(looks).toBe(0)

@@ -17,8 +17,10 @@ export function live(c: Context, library: Library, signal: AbortSignal): Respons
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
   const query = new Query(c.req.url)
   const watched = query.text('run')
+  const since = query.count('since')
+  query.requireKnown()
   // A browser that takes up the connection again says what it heard last.
-  const heard = Number(c.req.header('last-event-id') ?? query.count('since') ?? Number.NaN)
+  const heard = Number(c.req.header('last-event-id') ?? since ?? Number.NaN)
   const runs = new RunsWatch(library)
   const run = watched === undefined ? undefined : new RunWatch(library, watched, heard)
   const tell = async (stream: SSEStreamingApi) => {

@@ -9,8 +9,8 @@ const PORT = 7700
 const TRIES = 20
 
 export interface Listening {
-  /** With the port that was taken. */
-  url: string
+  /** That was taken. */
+  port: number
   /** Ends every connection. */
   close(): Promise<void>
 }
@@ -22,7 +22,7 @@ export async function listen(app: Hono, host: string, port: number | undefined):
       if (error.code === 'EADDRINUSE' && port === undefined && at < PORT + TRIES) return undefined
       throw explain(error, host, at)
     })
-    if (server) return { url: addressOf(server, host), close: () => close(server) }
+    if (server) return { port: (server.address() as AddressInfo).port, close: () => close(server) }
   }
 }
 
@@ -54,12 +54,6 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): Conf
     hint: 'Name an address of this machine with --host, or leave it out.',
     cause: error,
   })
-}
-
-function addressOf(server: ServerType, host: string): string {
-  const { port } = server.address() as AddressInfo
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `http://${name}:${port}/`
 }
 
 function close(server: ServerType): Promise<void> {

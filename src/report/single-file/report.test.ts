@@ -81,7 +81,7 @@ describe('writeReport', () => {
   })
 
   it('refuses what is no run, and files that cannot be written', async () => {
-    await expect(writeReport(temporaryFolder())).rejects.toThrow('holds no run to report on')
+    await expect(writeReport(temporaryFolder())).rejects.toThrow('is empty')
     const run = await played()
     await expect(writeReport(run, join(run, 'none', 'report.html'))).rejects.toThrow('cannot be written')
   })

@@ -1,9 +1,9 @@
 /** The report of a run: one HTML file, also of a run that crashed or is still being played. */
-import { existsSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { ConfigError, messageOf } from '../../core/errors.js'
-import { Library } from '../reader/library.js'
+import { requireRun } from '../reader/folders.js'
+import { RunReader } from '../reader/run.js'
 import { collect } from './collect.js'
 import { frameBytes, reportHtml } from './html.js'
 
@@ -25,15 +25,8 @@ export async function writeReport(
   folder: string,
   file = join(folder, 'report.html'),
 ): Promise<WrittenReport> {
-  const library = await Library.at(folder)
-  const { runs } = await library.list()
-  const isRun = existsSync(join(folder, 'config.json')) && runs.length === 1
-  const run = isRun ? await library.open(runs[0]!.id) : undefined
-  if (run === undefined) {
-    throw new ConfigError(`${folder} holds no run to report on.`, {
-      hint: 'Name the folder of a single run.',
-    })
-  }
+  const run = new RunReader(basename(resolve(folder)), await requireRun(folder))
+  await run.open()
   // Base64 makes four bytes of three; compressed parts are smaller together than apart.
   const data = await collect(run, ((MOST_BYTES - frameBytes()) * 3) / 4)
   const html = reportHtml(data)

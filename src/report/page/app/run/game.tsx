@@ -165,9 +165,10 @@ function YesRates({ detail, version, role }: { detail: RunDetail; version: numbe
   const source = useSource()
   const dark = useContext(DarkContext)
   const names = detail.metrics.flatMap(({ name }) => (yesRates.test(name) ? name : []))
-  const asked = useData(`yes ${detail.id} ${version}`, () =>
+  const asked = useData(names.length === 0 ? null : `yes ${detail.id} ${version}`, () =>
     source.metrics(detail.id, { names, points: 500 }),
   )
+  if (names.length === 0) return null
   return (
     <Await asked={asked}>
       {({ from, to, columns }) => (
