@@ -3,7 +3,7 @@ import type { Comparison } from '../eval/compare.js'
 import type { Measured } from '../eval/report.js'
 import type { ResultsHead } from '../eval/results.js'
 import { printable } from './failure.js'
-import { duration, interval, percent } from './progress/format.js'
+import { counted, duration, interval, percent } from './progress/format.js'
 
 /** Groups of problems beyond which a table would only scroll by; the results file has them all. */
 const MOST_GROUPS = 12
@@ -32,7 +32,7 @@ export function reportLines(
   ]
   const spent = `${count(tokens.mean)} tokens an answer (half below ${count(tokens.p50)}, 95 % below ${count(tokens.p95)})`
   const lines = [
-    `${benchmark.name}  ${interval(report)}  ${n} problems, ${protocol.name}, ${how}; ${faults.join(', ')}`,
+    `${benchmark.name}  ${interval(report)}  ${counted(n, 'problem')}, ${protocol.name}, ${how}; ${faults.join(', ')}`,
     ...more.map((text) => `  ${text}`),
     ...table('level', report.levels),
     ...table('', report.subjects),
@@ -46,7 +46,9 @@ function table(what: string, groups: ({ name: string; n: number } & Measured)[])
   if (groups.length > MOST_GROUPS) return []
   const names = groups.map(({ name }) => printable(`${what} ${name}`.trim()))
   const width = Math.max(...names.map((name) => name.length))
-  return groups.map((group, i) => `  ${names[i]!.padEnd(width)}  ${interval(group)}  ${group.n} problems`)
+  return groups.map(
+    (group, i) => `  ${names[i]!.padEnd(width)}  ${interval(group)}  ${counted(group.n, 'problem')}`,
+  )
 }
 
 export function comparisonLines(result: Comparison, [a, b]: [string, string]): string[] {
@@ -60,9 +62,9 @@ export function comparisonLines(result: Comparison, [a, b]: [string, string]): s
   const shown = changed.slice(0, MOST_CHANGED).map((each) => ({ ...each, id: printable(each.id) }))
   const width = Math.max(...shown.map(({ id }) => id.length), 0)
   const lines = [
-    `${result.benchmark}  ${result.a.toFixed(3)} -> ${result.b.toFixed(3)}  ${n} problems that both have`,
+    `${result.benchmark}  ${result.a.toFixed(3)} -> ${result.b.toFixed(3)}  ${counted(n, 'problem')} that both have`,
     `  difference ${points(result.difference)} points ${range}, p = ${chance(p)} (${test})`,
-    `  more often right in ${b}: ${better} problems, less often: ${worse}`,
+    `  more often right in ${b}: ${counted(better, 'problem')}, less often: ${worse}`,
     ...left.map((text) => `  ${text}`),
     ...differing.map((phrase) => `  note: ${b} has ${phrase}`),
     ...(shown.length > 0 ? ['  changed most:'] : []),

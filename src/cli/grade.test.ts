@@ -124,7 +124,7 @@ describe('sparring grade', () => {
 
   it.each([
     [['nowhere.jsonl'], /^error: nowhere\.jsonl does not exist\.$/m],
-    [[file('no-gold.jsonl', [{ prediction: '1' }])], /no-gold\.jsonl:1: key "gold": is missing\.$/m],
+    [[file('no-gold.jsonl', [{ prediction: '1' }])], /no-gold\.jsonl:1: key "gold" is missing\.$/m],
     [[file('empty.jsonl', [])], /empty\.jsonl holds no cases\.$/m],
     [[cases, '--extract', ''], /^error: --extract names no method\.$/m],
     [[cases, '--extract', 'box'], /^error: --extract: there is no method box\.$/m],

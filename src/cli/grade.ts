@@ -17,7 +17,7 @@ export interface GradeFlags {
 }
 
 const text = z.union([z.string(), z.number().transform(String)], {
-  error: ({ input }) => (input === undefined ? 'is missing' : 'must be text or a number'),
+  error: 'must be text or a number',
 })
 const record = z.looseObject({
   id: text.optional(),

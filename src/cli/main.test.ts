@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { sparring } from '../../test/support/command.js'
 import { temporaryFolder } from '../../test/support/folders.js'
+import { projectRoot } from '../core/paths.js'
 
 const events = (stdout: string) =>
   stdout
@@ -25,6 +26,23 @@ describe('the command line', () => {
     expect(main.startsWith('#!/usr/bin/env node\n')).toBe(true)
     const imported = [...main.matchAll(/^import .* from '(.*)'/gm)].map(([, name]) => name)
     expect(imported).toEqual(['commander', './failure.js', './version.js'])
+  })
+
+  it('lists the recipes, each with the first sentence of its head', async () => {
+    const { status, stdout } = await sparring(['recipes', '--json'])
+    expect(status).toBe(0)
+    const files = readdirSync(join(projectRoot(), 'recipes')).filter((name) => name.endsWith('.yaml'))
+    expect(events(stdout).map(({ name }) => `${name}.yaml`)).toEqual(files)
+    for (const { summary } of events(stdout)) expect(summary).toMatch(/^[A-Z].{9,}\.$/)
+    expect(events(stdout)).toContainEqual({
+      event: 'recipe',
+      name: 'grpo-tiny',
+      game: 'grpo',
+      engine: 'local',
+      models: ['models/tiny'],
+      rounds: 80,
+      summary: 'GRPO on the starter model: a solver is paid for true answers to arithmetic problems.',
+    })
   })
 
   it.each<[string[], RegExp, RegExp?]>([

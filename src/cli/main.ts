@@ -8,7 +8,10 @@ const program = new Command('sparring')
   .description('Language models learn to reason by playing against each other.')
   .version(packageVersion())
   .option('--debug', 'show where in the code an error arose (also SPARRING_DEBUG=1)')
-  .addHelpText('after', '\nA first run, with no GPU and no download: sparring train pasodoble-tiny')
+  .addHelpText(
+    'after',
+    '\nA first run, with no GPU and no download: sparring train pasodoble-tiny\nsparring COMMAND --help has examples.',
+  )
   .exitOverride()
   .configureOutput({ outputError: () => {} })
 
@@ -18,14 +21,25 @@ command('train')
   .description('play a run file, or go on with a run')
   .argument('[recipe]', 'run file, or the name of a recipe that comes with the package')
   .option('--run <folder>', 'folder of the run (default: runs/RECIPE-seedN)', path)
-  .option('--rounds <n>', 'rounds to play in all', wholeNumber(1))
-  .option('--seed <n>', 'seed of every random draw', wholeNumber(0))
-  .option('--set <key=value>', 'change a value of the run file; may be repeated', append, [])
+  .option('--rounds <n>', "rounds to play in all (default: the run file's)", wholeNumber(1))
+  .option('--seed <n>', "seed of every random draw (default: the run file's, or 0)", wholeNumber(0))
+  .option('--set <key=value>', 'change a value of the run file, given as YAML; may be repeated', append)
   .option('--resume', 'go on from the newest checkpoint of the run')
   .option('--dry-run', 'check everything and show what the run asks for and lacks, but play nothing')
   .option('--no-report', 'leave no report.html in the folder of the run when it ends')
   .option('--json', 'print events as JSON, one a line')
-  .action(async (recipe, options) => (await import('./train.js')).train(recipe, options))
+  .addHelpText(
+    'after',
+    examples([
+      ['sparring train pasodoble-tiny', 'a recipe (sparring recipes lists them)'],
+      ['sparring train my.yaml --rounds 20 --set settings.questions=4', 'a file, two values changed'],
+      ['sparring train pasodoble-qwen3-1.7b --dry-run', 'what a run asks for and lacks'],
+      ['sparring train --run runs/pasodoble-tiny-seed0 --resume', 'go on with a run'],
+    ]),
+  )
+  .action(async (recipe, { set = [], ...options }) =>
+    (await import('./train.js')).train(recipe, { ...options, set }),
+  )
 
 command('eval')
   .description('measure the accuracy of a model, or of a service, on problems with known answers')
@@ -47,16 +61,34 @@ command('eval')
     'problems to take of each benchmark (default: 512 of arithmetic, all of the others)',
     wholeNumber(1),
   )
-  .option('--samples <n>', 'samples a problem', wholeNumber(1))
+  .option(
+    '--samples <n>',
+    "samples a problem (default, as of the next three: the protocol's)",
+    wholeNumber(1),
+  )
   .option('--temperature <t>', 'temperature of the samples; 0 is greedy', decimal)
   .option('--top-p <p>', 'share of the probability that is sampled from', decimal)
   .option('--max-tokens <n>', 'most tokens of an answer', wholeNumber(1))
-  .option('--seed <n>', 'seed of the samples', wholeNumber(0))
+  .option('--seed <n>', 'seed of the samples (default: 0)', wholeNumber(0))
   .option('--k <list>', 'pass@k to report beside k = 1, 2, 4 ..., such as 3,5', wholeNumbers)
-  .option('--out <file>', 'results file (default: under evals/, by benchmark, model and protocol)', path)
+  .option(
+    '--out <file>',
+    'results file (default: under evals/, by benchmark, model and protocol); where the answers are also taken ' +
+      'greedily, those stand beside it as FILE-PROTOCOL.json',
+    path,
+  )
   .option('--compare <files...>', 'compare two results files instead')
   .option('--threads <n>', 'threads of the engine (default: the cores)', wholeNumber(1))
   .option('--json', 'print events as JSON, one a line')
+  .addHelpText(
+    'after',
+    examples([
+      ['sparring eval arithmetic --model models/tiny', 'a model folder'],
+      ['sparring eval problems.jsonl --model runs/pasodoble-tiny-seed0', "a run's newest checkpoint"],
+      ['sparring eval gsm8k --endpoint http://localhost:8000/v1 --model NAME', 'a service'],
+      ['sparring eval --compare evals/before.json evals/after.json', 'problem by problem'],
+    ]),
+  )
   .action(async (benchmarks, options) => (await import('./eval.js')).evalCommand(benchmarks, options))
 
 command('contamination')
@@ -117,6 +149,7 @@ command('arena')
   .option('--rounds <list>', 'rounds to play, such as 0,20,40 (default: of all kept, 8 at most)', rounds)
   .option('--questions <n>', 'tasks that each snapshot is asked to set', wholeNumber(1), 64)
   .option('--seed <n>', "seed of every random draw (default: the run's)", wholeNumber(0))
+  .option('--out <file>', 'file to write (default: arena.json in the run, where the page finds it)', path)
   .option('--threads <n>', "threads of the engine (default: the run's)", wholeNumber(1))
   .option('--json', 'print events as JSON, one a line')
   .action(async (run, options) => (await import('./arena.js')).arena(run, options))
@@ -183,6 +216,14 @@ command('export')
   .addOption(new Option('--dtype <type>', 'numbers to store').choices(['f32', 'bf16']).default('f32'))
   .option('--force', 'replace what the folder holds of a model or an adapter')
   .option('--json', 'print events as JSON, one a line')
+  .addHelpText(
+    'after',
+    examples([
+      ['sparring export runs/NAME --role solver --to solver', 'the newest checkpoint'],
+      ['sparring export runs/NAME@40 --role solver --to solver-40', 'the one after 40 rounds'],
+      ['sparring export runs/NAME --form merged --to model', 'an adapter merged into its model'],
+    ]),
+  )
   .action(async (run, options) => (await import('./export.js')).exportRole(run, options))
 
 command('ui')
@@ -194,6 +235,11 @@ command('ui')
     'address to listen on; others than the default can be reached from elsewhere',
     name,
     '127.0.0.1',
+  )
+  .option(
+    '--allow-host <name>',
+    "name that the page may be opened by beside this machine's own, such as node17.cluster.example; may be repeated",
+    append,
   )
   .option('--json', 'print events as JSON, one a line')
   .action(async (folder, options) => (await import('./ui.js')).ui(folder, options))
@@ -219,7 +265,20 @@ command('metrics')
   )
   .option('--rollouts', 'the rollouts in place of the metrics, a row each (parquet)')
   .option('--json', 'print events as JSON, one a line')
+  .addHelpText(
+    'after',
+    examples([
+      ['sparring metrics runs/NAME --to numbers.csv', 'a row a round'],
+      ['sparring metrics runs/NAME --rollouts --to rollouts.parquet', 'a row a completion'],
+      ['sparring metrics runs/NAME --to logs/NAME', 'for tensorboard --logdir logs'],
+    ]),
+  )
   .action(async (run, options) => (await import('./metrics.js')).metrics(run, options))
+
+command('recipes')
+  .description('list the run files that come with the package')
+  .option('--json', 'print events as JSON, one a line')
+  .action(async (options) => (await import('./recipes.js')).recipes(options))
 
 command('games')
   .description('list the games and their roles')
@@ -230,6 +289,11 @@ command('doctor')
   .description('check that this machine can run the local engine')
   .option('--json', 'print events as JSON, one a line')
   .action(async (options) => (await import('./doctor.js')).doctor(options))
+
+function examples(lines: readonly (readonly [command: string, what: string])[]): string {
+  const width = Math.max(...lines.map(([command]) => command.length))
+  return `\nExamples:\n${lines.map(([command, what]) => `  ${command.padEnd(width)}  ${what}`).join('\n')}`
+}
 
 function wholeNumber(least: number) {
   return (text: string): number => {
@@ -264,7 +328,7 @@ function decimal(text: string): number {
   throw new InvalidArgumentError('It must be a number >= 0.')
 }
 
-function append(text: string, before: string[]): string[] {
+function append(text: string, before: string[] = []): string[] {
   return [...before, text]
 }
 

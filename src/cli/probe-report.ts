@@ -10,7 +10,7 @@ import {
 import type { Interval } from '../eval/interval.js'
 import type { MemorisationRow } from '../eval/memorisation.js'
 import { type Box, boxChart, colors, lineChart } from '../report/chart.js'
-import { interval, percent } from './progress/format.js'
+import { counted, interval, percent } from './progress/format.js'
 
 export interface ProbedRun {
   run: string
@@ -81,7 +81,7 @@ export function entropyLines(
   { benchmark, problems, temperature, topP }: Sampled & { benchmark: string; problems: number },
 ): string[] {
   return [
-    `${benchmark}: ${problems} problems`,
+    `${benchmark}: ${counted(problems, 'problem')}`,
     ...probed.map(({ name, folder, records }) => {
       const right = records.filter((record) => record.right).length
       return `  ${name.padEnd(6)}  ${folder}: ${records.length} answers, ${percent(right / records.length)} right`

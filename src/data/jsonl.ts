@@ -29,15 +29,17 @@ export function checkRecord<T>(record: unknown, schema: z.ZodType<T>, where: str
   const result = schema.safeParse(record)
   if (result.success) return result.data
   const { path, message } = result.error.issues[0]!
-  const key = path.length > 0 ? `key "${path.join('.')}": ` : ''
-  throw new DataError(`${where}: ${key}${message}.`, { hint: keysFound(record), cause: result.error })
+  const key = `key "${path.join('.')}"`
+  const value = path.reduce<unknown>((at, name) => (at as Record<PropertyKey, unknown>)?.[name], record)
+  const fault = path.length === 0 ? message : value === undefined ? `${key} is missing` : `${key}: ${message}`
+  throw new DataError(`${where}: ${fault}.`, { hint: keysFound(record), cause: result.error })
 }
 
 /** The error of a file or folder that cannot be read. */
 export function unreadable(path: string, cause: unknown): DataError {
   const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT'
   return new DataError(missing ? `${path} does not exist.` : `${path} cannot be read: ${messageOf(cause)}.`, {
-    hint: 'Check the path; those in a run file are taken from the folder of the run file.',
+    hint: 'Check the path: one on the command line starts from the working folder, one in a run file from the folder of that file.',
     cause,
   })
 }

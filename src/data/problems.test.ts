@@ -25,11 +25,11 @@ describe('loadProblems', () => {
   })
 
   it.each([
-    ['{"problem":"1+1"}', 'key "answer"'],
+    ['{"problem":"1+1"}', ':1: key "answer" is missing.'],
     ['{"question":"1+1","answer":"2"}', 'key "problem"'],
     ['{"problem":"","answer":"2"}', 'key "problem"'],
     ['{"problem":"x","answer":""}', 'key "answer"'],
-    ['{"problem":"x","answer":null}', 'key "answer"'],
+    ['{"problem":"x","answer":null}', 'key "answer": must be text or a number, and not empty.'],
     ['', 'holds no problems'],
   ])('refuses %s', async (content, part) => {
     const error: unknown = await loadProblems(file(content)).catch((cause) => cause)

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { loadJsonl } from './jsonl.js'
 
-const answer = z.union([z.string().min(1), z.number()]).transform(String)
+const answer = z
+  .union([z.string().min(1), z.number()], { error: 'must be text or a number, and not empty' })
+  .transform(String)
 const record = z.looseObject({
   id: z.union([z.string(), z.number()]).transform(String).optional(),
   problem: z.string().min(1),

@@ -253,9 +253,19 @@ export function resolveModel(folder: string, model: string, weights = true): str
   if (existsSync(path) || hubName(model) === undefined) return path
   const pulled = pulledModel(model, { weights })
   if (pulled !== undefined) return pulled.folder
+  const guess = neighbour(path)
   throw new DataError(`There is no model folder ${model}, and no model of the Hub of that name was pulled.`, {
-    hint: `If it is one of the Hub, fetch it: sparring pull ${model.replace('@', ' --revision ')}${weights ? '' : ' --no-weights'}.`,
+    hint:
+      guess === undefined
+        ? `If it is one of the Hub, fetch it: sparring pull ${model.replace('@', ' --revision ')}${weights ? '' : ' --no-weights'}.`
+        : `Did you mean ${join(dirname(model), guess)}?`,
   })
+}
+
+/** Name of a file or folder beside the path that was most likely meant. */
+function neighbour(path: string): string | undefined {
+  const folder = dirname(path)
+  return existsSync(folder) ? nearest(basename(path), readdirSync(folder)) : undefined
 }
 
 /** A run goes on with the model it began with, though its branch at the Hub may have moved. */
@@ -266,7 +276,8 @@ function pinModels({ roles }: Recipe, folder: string): void {
   }
 }
 
-function findRecipe(nameOrPath: string): string {
+/** Path of a recipe of the package by its name, or of a run file by its path. Throws ConfigError where there is none. */
+export function findRecipe(nameOrPath: string): string {
   if (/[/\\]|\.(ya?ml|json)$/.test(nameOrPath)) {
     if (existsSync(nameOrPath)) return nameOrPath
     throw new ConfigError(`The run file ${nameOrPath} does not exist.`, {
@@ -313,7 +324,9 @@ function readYaml(text: string, file: string): unknown {
     return document.toJS()
   } catch (cause) {
     const fault = messageOf(cause).split('\n')[0]!.replace(/:$/, '')
-    throw new ConfigError(`${file} is not valid YAML: ${fault}.`, { cause })
+    throw new ConfigError(`${file} is not valid ${extname(file) === '.json' ? 'JSON' : 'YAML'}: ${fault}.`, {
+      cause,
+    })
   }
 }
 

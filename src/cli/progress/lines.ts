@@ -2,7 +2,7 @@
 import type { MemoryPlan } from '../../engine/engine.js'
 import type { RunEvent } from '../../runs/events.js'
 import { paint } from '../paint.js'
-import { bytes, duration, interval, number } from './format.js'
+import { bytes, counted, duration, interval, number } from './format.js'
 import type { Progress } from './progress.js'
 
 export interface TextStream {
@@ -14,13 +14,17 @@ export interface TextStream {
 export class LineProgress implements Progress {
   readonly #stream: TextStream
   readonly #clock = new RoundClock()
+  readonly #waits = new WaitPace()
 
   constructor(stream: TextStream) {
     this.#stream = stream
   }
 
   event(event: RunEvent): void {
-    const lines = event.event === 'round' ? [this.#round(event)] : linesOf(event, this.#stream)
+    const lines =
+      event.event === 'round'
+        ? [this.#round(event)]
+        : [...this.#waits.lines(event), ...linesOf(event, this.#stream)]
     for (const line of lines) this.#stream.write(`${line}\n`)
   }
 
@@ -43,6 +47,28 @@ export class LineProgress implements Progress {
     return parts.join('  ')
   }
 }
+
+/** Waits at a pace for logs: a new one is told of as soon as it is heard of, then less and less often, once a minute at least. */
+export class WaitPace {
+  #heard = Number.NEGATIVE_INFINITY
+  #told = Number.NEGATIVE_INFINITY
+  #gap = 0
+
+  /** Times in ms. */
+  lines(event: RunEvent, now = performance.now()): string[] {
+    if (event.event !== 'phase' || !event.waiting) return []
+    if (now - this.#heard > newWaitMs) this.#gap = 0
+    this.#heard = now
+    if (now - this.#told < this.#gap) return []
+    this.#told = now
+    this.#gap = Math.min(mostGapMs, this.#gap === 0 ? leastGapMs : 2 * this.#gap)
+    return [event.name]
+  }
+}
+
+const newWaitMs = 25_000
+const leastGapMs = 15_000
+const mostGapMs = 60_000
 
 /** Mean reward of each role, or its loss where it has no rewards. */
 export function rewards(metrics: Readonly<Record<string, number | null>>): [string, number][] {
@@ -71,14 +97,21 @@ export class RoundClock {
   }
 }
 
+function whereOf(url: string | undefined): string {
+  if (url !== undefined) return url
+  const { TINKER_BASE_URL: named } = process.env
+  return named ? `${named} (TINKER_BASE_URL)` : 'the hosted service'
+}
+
 /** The lines of an event other than a round. */
 export function linesOf(event: RunEvent, stream: TextStream): string[] {
   switch (event.event) {
     case 'config': {
       const { game, rounds, seed, engine } = event.config
-      const where =
-        engine.kind === 'local' ? `${engine.threads} threads` : (engine.url ?? 'address of the environment')
-      return [`${event.run}: ${game}, ${rounds} rounds, seed ${seed}, ${engine.kind} engine, ${where}`]
+      const where = engine.kind === 'local' ? `${engine.threads} threads` : whereOf(engine.url)
+      return [
+        `${event.run}: ${game}, ${counted(rounds, 'round')}, seed ${seed}, ${engine.kind} engine, ${where}`,
+      ]
     }
     case 'memory':
       return memoryLines(event)
@@ -89,7 +122,7 @@ export function linesOf(event: RunEvent, stream: TextStream): string[] {
       ]
     case 'eval':
       return [
-        `held-out after round ${event.round}: ${interval(event)} ${event.sampling}, ${event.n} problems`,
+        `held-out after round ${event.round}: ${interval(event)} ${event.sampling}, ${counted(event.n, 'problem')}`,
       ]
     case 'checkpoint':
       return [`checkpoint ${event.path}`]
