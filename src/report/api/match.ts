@@ -29,7 +29,11 @@ export interface Match {
   /** GAR: each answer in slices with their verdicts, and the references judged beside them. */
   chains: Chain[]
   references: JudgedSlice[]
+  /** GAR: slices that traces are cut to, where they are; null where they go to the end. */
+  partial: number | null
   updates: Update[]
+  /** Most rollouts of a role that are shown, where there are more; null where all are. */
+  cutAt: number | null
   /** Other rounds in which the same question was played: later draws from a buffer or pool. */
   elsewhere: RolloutRef[]
 }

@@ -42,6 +42,8 @@ export interface RolloutsAnswer {
   /** Ask again with it for more; null at the end. A page may be short, or empty, and not the last. */
   cursor: string | null
   coverage: Coverage
+  /** Texts only: a round has more that hold the text than are given of one. */
+  more?: boolean
   /** What occurs in the rounds asked for, to choose filters from. */
   roles: string[]
   outcomes: string[]
@@ -92,4 +94,8 @@ export interface Coverage {
   /** Rounds read, of those that were asked for. */
   read: number
   of: number
+  /** Why the rest will not be read: it does not fit into memory, or a report reads no longer. Absent where it will be. */
+  ends?: 'memory' | 'time'
+  /** Lines of those rounds that could not be read and are left out; absent where there are none. */
+  damaged?: number
 }

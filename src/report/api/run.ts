@@ -132,7 +132,9 @@ export interface RunDetail extends RunSummary {
   seconds: number
   /** Alarms took the run back to the checkpoint of an earlier round: what `round` and those since `to` gave was undone. */
   rollbacks: { round: number; to: number; alarm: string }[]
-  /** Lines that could not be read, by file. */
+  /** Rounds after which the run ended and was gone on with, as far as its files tell. */
+  resumes: number[]
+  /** Lines that could not be read and are left out, by file; of rollouts, in what was read so far. */
   damaged: { file: string; lines: number }[]
 }
 

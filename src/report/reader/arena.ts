@@ -1,5 +1,6 @@
 /** The tournament of a run's snapshots, where one was played. */
 import { z } from 'zod'
+import { DataError } from '../../core/errors.js'
 import type { ArenaAnswer } from '../api/arena.js'
 import { readWithin } from './files.js'
 
@@ -16,13 +17,16 @@ const arena: z.ZodType<ArenaAnswer> = z.object({
   elo: z.object({ setter: ratings, taker: ratings }),
 })
 
-/** Null where there is none, or what there is cannot be read. */
+/** Null where there is none. Throws DataError where what there is cannot be read. */
 export async function readArena(root: string): Promise<ArenaAnswer | null> {
   const text = await readWithin(root, 'arena.json', MOST_BYTES)
   if (text === undefined) return null
   try {
     return arena.parse(JSON.parse(text))
-  } catch {
-    return null
+  } catch (cause) {
+    throw new DataError('arena.json of the run cannot be read.', {
+      hint: 'sparring arena RUN plays the tournament again and writes it anew.',
+      cause,
+    })
   }
 }

@@ -180,24 +180,30 @@ async function search(
   rounds: readonly number[],
   query: RolloutsQuery,
   { to, at, limit }: Start & { limit: number },
-): Promise<{ rows: RolloutRow[]; cursor: string | null; coverage: Coverage }> {
+): Promise<{ rows: RolloutRow[]; cursor: string | null; coverage: Coverage; more: boolean }> {
   const needle = query.text!.toLowerCase()
   const until = performance.now() + SEARCH * 1000
   const rows: RolloutRow[] = []
   let next = at
+  let more = false
   while (next < rounds.length && rows.length < limit && (next === at || performance.now() < until)) {
     const round = rounds[next++]!
     const roles = query.role === undefined ? await store.roles(round) : [query.role]
-    for (const role of roles) rows.push(...(await searchFile(store, round, role, query, needle)))
+    for (const role of roles) {
+      const found = await searchFile(store, round, role, query, needle)
+      more ||= found.length > MOST_ROWS
+      rows.push(...found.slice(0, MOST_ROWS))
+    }
   }
   return {
     rows,
+    more,
     cursor: next < rounds.length ? `${to}.${next}` : null,
     coverage: { read: next, of: rounds.length },
   }
 }
 
-/** At most MOST_ROWS rows: a text that is everywhere is no search. */
+/** At most one row more than MOST_ROWS, which tells that there are more: a text that is everywhere is no search. */
 async function searchFile(
   store: RolloutStore,
   round: number,
@@ -220,7 +226,7 @@ async function searchFile(
   try {
     await eachLine(file, 0, ({ bytes }) => {
       const number = line++
-      if (!lines.has(number) || rows.length === MOST_ROWS || bytes === undefined) return
+      if (!lines.has(number) || rows.length > MOST_ROWS || bytes === undefined) return
       if (!bytes.toString('utf8').toLowerCase().includes(quoted)) return
       const record = parseObject(bytes)
       if (record && holds(record, needle))

@@ -9,7 +9,7 @@ import { type JournalIndex, numberOf } from './journal.js'
 import { chains, critiques, references } from './judged.js'
 import { knowledgeOf } from './knowledge.js'
 import { type MetricsIndex, rounded } from './metrics.js'
-import { bandOf, type Config, roleOf, rolesOf } from './parts.js'
+import { bandOf, type Config, partialSlices, roleOf, rolesOf } from './parts.js'
 import { partsOf, questionOf, type RawRecord, rateOf, rolloutOf, rowOf, textOf } from './record.js'
 import type { RolloutStore } from './store.js'
 
@@ -79,7 +79,9 @@ export async function matchOf(run: Run, at: RolloutRef): Promise<Match | undefin
     critiques: critiques(judged),
     chains: chains(answers, judged),
     references: references(judged),
+    partial: partialSlices(config),
     updates: updatesOf(run, at.round, mentioned),
+    cutAt: [answers, judged, revisions].some((found) => found.length === MOST) ? MOST : null,
     elsewhere: await elsewhere(run, asks, at.round, answerer),
   }
 }

@@ -20,6 +20,8 @@ export interface Config {
   roles?: Record<string, { model?: unknown } | undefined>
   settings?: Record<string, unknown>
   alarms?: unknown
+  checkpoint?: { every?: unknown; snapshots?: unknown } | undefined
+  anchors?: { every?: unknown } | undefined
 }
 
 export function rolesOf({ game, roles }: Config): Role[] {
@@ -51,6 +53,12 @@ export function bandOf({ game, settings = {} }: Config): Band | null {
 export function answersOf({ game, settings = {} }: Config): number | undefined {
   const count = game === 'r-zero' ? settings.votes : settings.answers
   return typeof count === 'number' && count >= 1 && count <= 1000 ? count : undefined
+}
+
+/** Slices that traces of GAR's reasoner are cut to; null where they go to the end. */
+export function partialSlices({ game, settings = {} }: Config): number | null {
+  const { partial_slices: slices } = settings
+  return game === 'gar' && typeof slices === 'number' && slices > 0 ? slices : null
 }
 
 const signs: Record<Panel, RegExp> = {

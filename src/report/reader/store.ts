@@ -26,18 +26,23 @@ export interface File {
 export class RolloutStore {
   readonly dictionaries: Dictionaries = { outcomes: new Dictionary(), stops: new Dictionary() }
   readonly #root: string
+  readonly #most: number
   #rounds: number[] = []
   #roles = new Map<number, readonly string[]>()
   #blocks = new Map<number, Map<string, Block>>()
   #bytes = 0
-  /** What was last asked for. */
   #asked = ''
   #reading = new Map<string, Promise<Block>>()
   /** Changes when what is being read no longer counts. */
   #era = 0
 
-  constructor(root: string) {
+  /** What was last asked for; every role where none is named. */
+  #wanted: { rounds: ReadonlySet<number>; role: string | undefined } = { rounds: new Set(), role: undefined }
+
+  /** @param most bytes that the index of rollouts may take. */
+  constructor(root: string, most = MOST_BYTES) {
     this.#root = root
+    this.#most = most
   }
 
   /** Rounds with rollouts, ascending. */
@@ -101,14 +106,38 @@ export class RolloutStore {
     const patience = new AbortController()
     await Promise.race([work, sleep(wait * 1000, undefined, { signal: patience.signal }).catch(() => {})])
     patience.abort()
-    return { read: rounds.filter((round) => this.#isRead(round, role)).length, of: rounds.length }
+    return this.#coverage(rounds, role)
+  }
+
+  #coverage(rounds: readonly number[], role: string | undefined): Coverage {
+    const read = rounds.filter((round) => this.#isRead(round, role))
+    const isFull = read.length < rounds.length && this.#bytesOf(rounds, role) >= this.#most
+    let damaged = 0
+    for (const { block } of this.files(read, role)) damaged += block.damaged
+    return {
+      read: read.length,
+      of: rounds.length,
+      ...(isFull && { ends: 'memory' as const }),
+      ...(damaged > 0 && { damaged }),
+    }
+  }
+
+  #bytesOf(rounds: Iterable<number>, role: string | undefined): number {
+    let bytes = 0
+    for (const { block } of this.files(rounds, role)) bytes += block.bytes
+    return bytes
   }
 
   async #readAll(rounds: readonly number[], role: string | undefined, until: number): Promise<void> {
     const era = this.#era
+    let room = this.#most - this.#bytesOf(rounds, role)
+    this.#wanted = { rounds: new Set(rounds), role }
     for (const round of rounds) {
       if (this.#isRead(round, role)) continue
-      for (const name of role === undefined ? await this.roles(round) : [role]) await this.block(round, name)
+      if (room <= 0) return
+      for (const name of role === undefined ? await this.roles(round) : [role]) {
+        room -= (await this.block(round, name)).bytes
+      }
       if (performance.now() > until || this.#era !== era) return
     }
   }
@@ -161,10 +190,19 @@ export class RolloutStore {
     files.set(role, block)
     this.#bytes += block.bytes
     for (const [old, blocks] of this.#blocks) {
-      if (this.#bytes <= MOST_BYTES || old === round) break
-      for (const { bytes } of blocks.values()) this.#bytes -= bytes
-      this.#blocks.delete(old)
+      if (this.#bytes <= this.#most) break
+      for (const [name, { bytes }] of blocks) {
+        if (this.#isWanted(old, name) || (old === round && name === role)) continue
+        this.#bytes -= bytes
+        blocks.delete(name)
+      }
+      if (blocks.size === 0) this.#blocks.delete(old)
     }
+  }
+
+  /** What is asked for goes on being asked for until all of it is there. */
+  #isWanted(round: number, role: string): boolean {
+    return this.#wanted.rounds.has(round) && (this.#wanted.role ?? role) === role
   }
 
   /** Damaged lines in what was read. */

@@ -30,12 +30,15 @@ export async function collect(run: RunReader, room: number): Promise<Inlined> {
   const head = { run: detail, metrics, anchors, histograms, judging }
   const left = room - packed(head)
   const { matches, seen } = await collectMatches(run, detail, left, end)
+  const { damaged } = await run.detail()
   return {
     ...head,
-    arena: await readArena(run.root),
+    run: { ...detail, damaged },
+    // The report of a run does without what cannot be read.
+    arena: await readArena(run.root).catch(() => null),
     matches,
     rows: rowsOf(matches),
-    note: noteOf(detail, matches, seen, points),
+    note: noteOf({ ...detail, damaged }, matches, seen, points),
   }
 }
 
@@ -84,7 +87,9 @@ async function whole<T extends { coverage: Coverage } | undefined>(
   end: number,
 ): Promise<T> {
   let answer = await ask()
-  while (answer && answer.coverage.read < answer.coverage.of && performance.now() < end) answer = await ask()
+  const isPart = () => answer !== undefined && answer.coverage.read < answer.coverage.of
+  while (isPart() && !answer?.coverage.ends && performance.now() < end) answer = await ask()
+  if (answer && isPart()) answer.coverage.ends ??= 'time'
   return answer
 }
 
@@ -201,7 +206,10 @@ function noteOf(detail: RunDetail, matches: readonly Match[], seen: number, poin
   const sample = `${matches.length} matches of ${rounds} of its ${played} rounds with rollouts`
   const thin = detail.round > points ? `; curves of ${points} points` : ''
   const none = seen === 0 ? 'no rollouts' : sample
-  return `A report of the run as it was on ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC: ${none}${thin}. sparring ui shows all of it.`
+  const lines = detail.damaged.reduce((sum, each) => sum + each.lines, 0)
+  const lost =
+    lines === 0 ? '' : `; ${lines === 1 ? '1 line' : `${lines} lines`} of its files could not be read`
+  return `A report of the run as it was on ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC: ${none}${thin}${lost}. sparring ui shows all of it.`
 }
 
 function packed(value: unknown): number {

@@ -21,7 +21,7 @@ export function App({ source }: { source: Source }) {
       ? ({ page: 'run', run: source.only, tab: 'overview' } as const)
       : asked
   const run = 'run' in route ? route.run : undefined
-  const version = useLive(source, run)
+  const version = useLive(source, run, route.page === 'compare' ? route.runs : undefined)
 
   useKeys({
     '?': () => setHelp(!help),
@@ -76,7 +76,7 @@ export function App({ source }: { source: Source }) {
           {route.page === 'run' && <RunPage key={route.run} route={route} version={version} />}
           {route.page === 'rollouts' && <RolloutsPage key={route.run} route={route} version={version} />}
           {route.page === 'match' && <MatchPage key={route.run} run={route.run} at={route.ref} />}
-          {route.page === 'compare' && <ComparePage runs={route.runs} />}
+          {route.page === 'compare' && <ComparePage runs={route.runs} version={version} />}
         </main>
         {help && <Help close={() => setHelp(false)} />}
       </DarkContext.Provider>
@@ -84,17 +84,19 @@ export function App({ source }: { source: Source }) {
   )
 }
 
-/** Counts up when something new is on the disk; at most once in two seconds. */
-function useLive(source: Source, run: string | undefined): number {
+/**
+ * Counts up when something new is on the disk, of one run or of some, else of any; at most once in two seconds.
+ */
+function useLive(source: Source, run: string | undefined, some: readonly string[] | undefined): number {
   const [version, setVersion] = useState(0)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     // The first thing said of the runs is how they are, not what changed.
     let first = true
-    const hear = ({ kind }: LiveEvent) => {
-      const old = kind === 'runs' && (run !== undefined || first)
-      if (kind === 'runs') first = false
-      if (old) return
+    const hear = (event: LiveEvent) => {
+      const isOthers = event.kind === 'runs' && (run !== undefined || first || !isOf(event, some))
+      if (event.kind === 'runs') first = false
+      if (isOthers) return
       timer ??= setTimeout(() => {
         timer = undefined
         setVersion((before) => before + 1)
@@ -105,6 +107,10 @@ function useLive(source: Source, run: string | undefined): number {
       clearTimeout(timer)
       end()
     }
-  }, [source, run])
+  }, [source, run, some?.join(' ')])
   return version
+}
+
+function isOf({ runs, gone }: Extract<LiveEvent, { kind: 'runs' }>, some: readonly string[] | undefined) {
+  return some === undefined || [...runs.map(({ id }) => id), ...gone].some((id) => some.includes(id))
 }

@@ -1,17 +1,18 @@
 /** Two to four runs: their settings where they differ, their numbers in the same charts. */
-import { useContext, useMemo, useState } from 'preact/hooks'
+import { useContext, useMemo, useRef, useState } from 'preact/hooks'
 import type { MetricsAnswer } from '../../api/metrics.js'
 import type { Comparison, RunSummary } from '../../api/run.js'
 import { plain } from '../view/text.js'
+import { ChartBar, useSmoothing } from './charts/bar.js'
 import { LineChart } from './charts/line.js'
 import { lineColor } from './colors.js'
-import { DarkContext, useData, useSeen, useSource, useStored } from './hooks.js'
+import { DarkContext, useData, useSeen, useSource } from './hooks.js'
 import { Change } from './runs.js'
 import { Await, Link, Section, Status } from './ui.js'
 
-export function ComparePage({ runs }: { runs: string[] }) {
+export function ComparePage({ runs, version }: { runs: string[]; version: number }) {
   const source = useSource()
-  const asked = useData(runs.length < 2 ? null : `compare ${runs}`, () => source.compare(runs))
+  const asked = useData(runs.length < 2 ? null : `compare ${runs} ${version}`, () => source.compare(runs))
   if (runs.length < 2) return <p class="empty">Choose two to four runs in the list of runs.</p>
   return (
     <>
@@ -34,7 +35,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
   const lacks = ({ values }: Comparison['differences'][number]) => values.some((value) => value === null)
   const [shared, partial] = [differences.filter((each) => !lacks(each)), differences.filter(lacks)]
   const [wanted, setWanted] = useState('')
-  const [smooth, setSmooth] = useStored('smooth', '0')
+  const [smooth, setSmooth] = useSmoothing()
   const names = metrics.filter((name) =>
     wanted === ''
       ? first.test(name)
@@ -108,38 +109,14 @@ function Compared({ comparison }: { comparison: Comparison }) {
         </div>
         {differences.length === 0 && <p class="note">Their settings are the same.</p>}
       </Section>
-      <div class="bar sticky">
-        <input
-          type="search"
-          placeholder="Search metrics"
-          aria-label="Search metrics"
-          value={wanted}
-          onInput={(event) => setWanted(event.currentTarget.value)}
-        />
-        <label>
-          smoothing{' '}
-          <input
-            type="range"
-            min="0"
-            max="0.98"
-            step="0.02"
-            value={smooth}
-            onInput={(event) => setSmooth(event.currentTarget.value)}
-          />
-        </label>
+      <ChartBar {...{ wanted, smooth }} want={setWanted} smoothen={setSmooth}>
         <span class="note">
           {names.length} of {metrics.length} metrics that all of them wrote
         </span>
-      </div>
+      </ChartBar>
       <div class="chart-grid">
         {names.map((name) => (
-          <ComparedChart
-            key={name}
-            name={name}
-            runs={runs.map(({ id }) => id)}
-            smooth={Number(smooth)}
-            dark={dark}
-          />
+          <ComparedChart key={name} {...{ name, runs, smooth, dark }} />
         ))}
       </div>
     </>
@@ -163,26 +140,34 @@ function Difference({ name, values, runs }: { name: string; values: unknown[]; r
   )
 }
 
-function ComparedChart({
-  name,
-  runs,
-  smooth,
-  dark,
-}: {
+interface ComparedChartProps {
   name: string
-  runs: string[]
+  runs: RunSummary[]
   smooth: number
   dark: boolean
-}) {
+}
+
+function ComparedChart({ name, runs, smooth, dark }: ComparedChartProps) {
   const source = useSource()
   const [watch, seen] = useSeen()
-  const asked = useData(seen ? `compared ${name} ${runs}` : null, () =>
-    Promise.all(runs.map((run) => source.metrics(run, { names: [name], points: 300 }))),
-  )
+  /** By run: the answer of the round that it was asked for in. A run that stands still is not asked again. */
+  const known = useRef(new Map<string, { at: string; answer: MetricsAnswer }>())
+  const read = async ({ id, round, updated }: RunSummary): Promise<MetricsAnswer> => {
+    const at = `${round} ${updated}`
+    const last = known.current.get(id)
+    if (last?.at === at) return last.answer
+    const answer = await source.metrics(id, { names: [name], points: 300 })
+    known.current.set(id, { at, answer })
+    return answer
+  }
+  const state = runs.map(({ id, round, updated }) => `${id} ${round} ${updated}`)
+  const asked = useData(seen ? `compared ${name} ${state}` : null, () => Promise.all(runs.map(read)))
   return (
     <div ref={watch} class="chart-room">
       {seen && (
-        <Await asked={asked}>{(answers) => <Overlaid {...{ name, runs, answers, smooth, dark }} />}</Await>
+        <Await asked={asked}>
+          {(answers) => <Overlaid {...{ name, answers, smooth, dark }} runs={runs.map(({ id }) => id)} />}
+        </Await>
       )}
     </div>
   )

@@ -50,7 +50,8 @@ export function useData<T>(
 }
 
 /** Whether more rounds are to be read than were. */
-export const unread = ({ coverage }: { coverage: Coverage }): boolean => coverage.read < coverage.of
+export const unread = ({ coverage: { read, of, ends } }: { coverage: Coverage }): boolean =>
+  read < of && !ends
 
 function asSourceError(cause: unknown): SourceError {
   return cause instanceof SourceError ? cause : new SourceError(String(cause), null, 0)

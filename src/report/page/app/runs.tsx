@@ -1,7 +1,7 @@
 /** All runs: what each is, how far it is and whether it helped. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RunSummary } from '../../api/run.js'
-import { ago, baseName, percent, signed, words } from '../view/format.js'
+import { ago, baseName, percent, signed } from '../view/format.js'
 import { plain } from '../view/text.js'
 import { useData, useKeys, useSource } from './hooks.js'
 import { Await, go, Link, Meter, Status } from './ui.js'
@@ -153,9 +153,9 @@ function Row({ run, chosen, toggle }: { run: RunSummary; chosen: boolean; toggle
         {alarms.length > 0 && (
           <span
             class="alarm-count"
-            title={alarms.map(({ name, round: at }) => `${words(name)}, round ${at}`).join('\n')}
+            title={alarms.map(({ name, round: at }) => `${plain(name)}, round ${at}`).join('\n')}
           >
-            {alarms.length} <small>{words(alarms.at(-1)!.name)}</small>
+            {alarms.length} <small>{plain(alarms.at(-1)!.name)}</small>
           </span>
         )}
       </span>

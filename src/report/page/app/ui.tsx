@@ -1,7 +1,9 @@
 /** The small parts that views are put together from. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Coverage } from '../../api/rollouts.js'
 import type { RunStatus } from '../../api/run.js'
+import { count } from '../view/format.js'
 import { formatRoute, type Route } from '../view/route.js'
 import type { Asked } from './hooks.js'
 
@@ -94,6 +96,9 @@ export function Stat(props: { label: string; title?: string; children: Component
   )
 }
 
+/** Rows of numbers that are shown. */
+const MOST_ROWS = 1000
+
 /** The numbers behind a picture, for those who cannot see it or want them exactly. */
 export function TextAlternative(props: { summary: string; head: string[]; rows: (string | number)[][] }) {
   const [open, setOpen] = useState(false)
@@ -113,7 +118,7 @@ export function TextAlternative(props: { summary: string; head: string[]; rows: 
               </tr>
             </thead>
             <tbody>
-              {props.rows.slice(0, 1000).map((row) => (
+              {props.rows.slice(0, MOST_ROWS).map((row) => (
                 <tr key={row[0]}>
                   {row.map((cell, i) => (
                     <td key={props.head[i]}>{cell}</td>
@@ -122,6 +127,11 @@ export function TextAlternative(props: { summary: string; head: string[]; rows: 
               ))}
             </tbody>
           </table>
+          {props.rows.length > MOST_ROWS && (
+            <p class="note">
+              The first {MOST_ROWS} of {props.rows.length} rows.
+            </p>
+          )}
         </div>
       )}
     </details>
@@ -134,5 +144,23 @@ export function Meter({ share, label }: { share: number; label: string }) {
     <span class="meter" role="img" aria-label={label}>
       <span style={{ width: `${100 * Math.max(0, Math.min(1, share))}%` }} />
     </span>
+  )
+}
+
+const ends: Record<NonNullable<Coverage['ends']>, string> = {
+  memory: 'more does not fit into memory: choose fewer rounds',
+  time: 'the report was written before the others were read; sparring ui shows all of them',
+}
+
+/** Where what is shown is not of everything that was asked for, how much of it is and why. */
+export function Covered({ coverage }: { coverage: Coverage }) {
+  const { read, of, ends: why, damaged } = coverage
+  if (read >= of && !damaged) return null
+  return (
+    <p class={why || damaged ? 'note cut' : 'note'}>
+      {read < of && `${count(read)} of ${count(of)} rounds are read${why ? `; ${ends[why]}` : ' so far'}. `}
+      {damaged &&
+        `${count(damaged)} ${damaged === 1 ? 'line' : 'lines'} could not be read and ${damaged === 1 ? 'is' : 'are'} left out.`}
+    </p>
   )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ago, bytes, count, duration, number, rounds, signed } from './format.js'
+import { against, ago, bytes, count, duration, number, rounds, signed } from './format.js'
 
 describe('numbers as they are shown', () => {
   it.each([
@@ -13,6 +13,15 @@ describe('numbers as they are shown', () => {
     [null, '–'],
     [Number.POSITIVE_INFINITY, '∞'],
   ])('%s is %s', (value, shown) => expect(number(value)).toBe(shown))
+
+  it('that are compared have the digits that tell them apart', () => {
+    expect(against(0.016628, 0.017186)).toEqual(['0.0166', '0.0172'])
+    expect(against(0.00004, 0.0001)).toEqual(['4.00e−5', '0.0001'])
+    expect(against(0.10001, 0.1)).toEqual(['0.10001', '0.1'])
+    expect(against(-0.5, 0)).toEqual(['−0.5', '0'])
+    expect(against(null, 0.3)).toEqual(['–', '0.3'])
+    expect(against(1234567, 3)).toEqual(['1.23e+6', '3'])
+  })
 
   it('have signs, units and thin spaces', () => {
     expect([signed(0.5), signed(-1), signed(0)]).toEqual(['+0.5', '−1', '0'])

@@ -10,6 +10,24 @@ export function number(value: number | null | undefined): string {
   return String(Number(value.toFixed(digits))).replace('-', '−')
 }
 
+/** Two numbers that are compared, with as many digits as tell them apart; three of each at least. */
+export function against(value: number | null, threshold: number | null): [string, string] {
+  if (value === null || threshold === null || value === threshold)
+    return [significant(value, 3), significant(threshold, 3)]
+  for (let digits = 3; ; digits++) {
+    const pair: [string, string] = [significant(value, digits), significant(threshold, digits)]
+    if (pair[0] !== pair[1] || digits === 15) return pair
+  }
+}
+
+function significant(value: number | null, digits: number): string {
+  if (value === null || !Number.isFinite(value)) return number(value)
+  const size = Math.abs(value)
+  const isPlain = size === 0 || (size >= 1e-4 && size < 1e6)
+  const text = isPlain ? String(Number(value.toPrecision(digits))) : value.toExponential(digits - 1)
+  return text.replaceAll('-', '−')
+}
+
 /** A difference, with its sign. */
 export function signed(value: number | null | undefined): string {
   return typeof value === 'number' && value > 0 ? `+${number(value)}` : number(value)

@@ -1,7 +1,10 @@
 /** A histogram over time: a column for each round or group of rounds, darker where there is more. */
+import { useContext } from 'preact/hooks'
 import type { Band } from '../../../api/run.js'
 import { number, rounds } from '../../view/format.js'
+import { gravest, marksWithin, markTitle, textOf } from '../../view/marks.js'
 import { TextAlternative } from '../ui.js'
+import { MarksContext } from './marks.js'
 
 export interface HeatmapProps {
   label: string
@@ -22,6 +25,9 @@ const [W, H, LEFT, BOTTOM] = [700, 180, 44, 22]
 
 export function Heatmap(props: HeatmapProps) {
   const { label, from, to, edges, counts, color, band, chosen, choose, open } = props
+  const own = useContext(MarksContext)
+  const marked = from.map((first, c) => marksWithin(own, first, to[c]!))
+  const isMarked = marked.some(({ length }) => length > 0)
   const [low, high] = [edges[0] ?? 0, edges.at(-1) ?? 1]
   const width = (W - LEFT - 4) / Math.max(1, counts.length)
   const y = (value: number) => 4 + (1 - (value - low) / (high - low || 1)) * (H - BOTTOM - 4)
@@ -91,6 +97,21 @@ export function Heatmap(props: HeatmapProps) {
           [band.low, Math.min(band.high, high)].map((end) => (
             <line key={end} x1={LEFT} x2={W - 4} y1={y(end)} y2={y(end)} class="band-edge" />
           ))}
+        {marked.map(
+          (within, c) =>
+            within.length > 0 && (
+              <line
+                key={from[c]}
+                x1={LEFT + (c + 0.5) * width}
+                x2={LEFT + (c + 0.5) * width}
+                y1={4}
+                y2={H - BOTTOM}
+                class={`mark-line mark-${gravest(within)}`}
+              >
+                <title>{markTitle(within)}</title>
+              </line>
+            ),
+        )}
         {chosen >= 0 && (
           <rect
             x={LEFT + chosen * width}
@@ -118,8 +139,16 @@ export function Heatmap(props: HeatmapProps) {
       </svg>
       <TextAlternative
         summary={`${label}, over rounds`}
-        head={['rounds', ...edges.slice(0, -1).map((edge, i) => `${number(edge)}–${number(edges[i + 1])}`)]}
-        rows={counts.map((bins, c) => [from[c] === to[c] ? from[c]! : `${from[c]}–${to[c]}`, ...bins])}
+        head={[
+          'rounds',
+          ...edges.slice(0, -1).map((edge, i) => `${number(edge)}–${number(edges[i + 1])}`),
+          ...(isMarked ? ['marked'] : []),
+        ]}
+        rows={counts.map((bins, c) => [
+          from[c] === to[c] ? from[c]! : `${from[c]}–${to[c]}`,
+          ...bins,
+          ...(isMarked ? [textOf(marked[c]!)] : []),
+        ])}
       />
     </>
   )

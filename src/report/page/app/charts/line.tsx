@@ -2,9 +2,11 @@
 import { useContext, useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { number, rounds } from '../../view/format.js'
+import { type Mark, marksWithin, textOf } from '../../view/marks.js'
 import { smoothed } from '../../view/smooth.js'
 import { DarkContext } from '../hooks.js'
 import { TextAlternative } from '../ui.js'
+import { drawMarks, MarksContext } from './marks.js'
 
 export interface Curve {
   label: string
@@ -44,8 +46,9 @@ export function LineChart(props: LineChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const legend = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
-  const latest = useRef(props)
-  latest.current = props
+  const marks = useContext(MarksContext)
+  const latest = useRef({ ...props, marks })
+  latest.current = { ...props, marks }
   const shape = JSON.stringify([
     dark,
     props.log,
@@ -71,8 +74,8 @@ export function LineChart(props: LineChartProps) {
     const [low, high] = props.range ?? [from[0] ?? 0, to.at(-1) ?? 1]
     plot.current?.setData(dataOf(props), false)
     plot.current?.setScale('x', { min: low, max: Math.max(high, low + 1) })
-    showValues(legend.current!, props, null)
-  }, [from, to, curves, props.smooth, props.range, shape])
+    showValues(legend.current!, latest.current, null)
+  }, [from, to, curves, props.smooth, props.range, shape, marks])
 
   const keys = (event: KeyboardEvent) => {
     const made = plot.current
@@ -86,19 +89,22 @@ export function LineChart(props: LineChartProps) {
     else return
     event.preventDefault()
   }
+  const summary = describe(props, marks)
+  const isMarked = marksWithin(marks, from[0] ?? 0, to.at(-1) ?? 0).length > 0
   return (
     <figure class="chart">
       <figcaption>
         <span class="chart-title">{title}</span>
         <span class="legend" ref={legend} aria-hidden="true" />
       </figcaption>
-      <div ref={place} tabIndex={0} onKeyDown={keys} role="img" aria-label={describe(props)} class="plot" />
+      <div ref={place} tabIndex={0} onKeyDown={keys} role="img" aria-label={summary} class="plot" />
       <TextAlternative
-        summary={describe(props)}
-        head={['round', ...curves.map(({ label }) => label)]}
+        summary={summary}
+        head={['round', ...curves.map(({ label }) => label), ...(isMarked ? ['marked'] : [])]}
         rows={to.map((round, i) => [
           from[i] === round ? round : `${from[i]}–${round}`,
           ...curves.map(({ values }) => number(values[i])),
+          ...(isMarked ? [textOf(marksWithin(marks, from[i]!, round))] : []),
         ])}
       />
     </figure>
@@ -111,14 +117,20 @@ function moveCursor(plot: uPlot, left: number): void {
   move({ left, top: 10 }, true, true)
 }
 
-function describe({ title, curves }: LineChartProps): string {
+/** Marks beyond these are in the table. */
+const TOLD = 8
+
+function describe({ title, curves, from, to }: LineChartProps, marks: readonly Mark[]): string {
   const lines = curves.map(({ label, values }) => {
     const known = values.filter((value) => value !== null)
     return known.length === 0
       ? `${label}: nothing`
       : `${label}: ${number(known[0])} to ${number(known.at(-1))}`
   })
-  return `${title}. ${lines.join('; ')}.`
+  const within = marksWithin(marks, from[0] ?? 0, to.at(-1) ?? 0)
+  const told = within.slice(0, TOLD).map(({ round, text }) => `round ${round} ${text}`)
+  const rest = within.length > TOLD ? ` and ${within.length - TOLD} more` : ''
+  return `${title}. ${lines.join('; ')}.${told.length === 0 ? '' : ` Marked: ${told.join('; ')}${rest}.`}`
 }
 
 /** Of each curve: ends of its interval, the values as they are where they are smoothed, the line. */
@@ -131,7 +143,9 @@ function dataOf({ to, curves, smooth = 0 }: LineChartProps): uPlot.AlignedData {
   return [to, ...columns] as uPlot.AlignedData
 }
 
-function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineChartProps }): uPlot {
+type Marked = LineChartProps & { marks: readonly Mark[] }
+
+function make(place: HTMLElement, legend: HTMLElement, latest: { current: Marked }): uPlot {
   const { curves, log = false, smooth = 0, share = false, from, to, range } = latest.current
   const style = getComputedStyle(document.documentElement)
   const ink = style.getPropertyValue('--quiet')
@@ -170,6 +184,7 @@ function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineCh
         },
       ],
       hooks: {
+        draw: [(u) => drawMarks(u, latest.current.marks)],
         setCursor: [(u) => showValues(legend, latest.current, u.cursor.idx ?? null)],
         setSelect: [
           (u) => {
@@ -199,7 +214,7 @@ function make(place: HTMLElement, legend: HTMLElement, latest: { current: LineCh
 }
 
 /** The values under the cursor, or the last ones. Written past the renderer: the cursor moves often. */
-function showValues(legend: HTMLElement, { from, to, curves }: LineChartProps, at: number | null): void {
+function showValues(legend: HTMLElement, { from, to, curves, marks }: Marked, at: number | null): void {
   const parts = curves.map(({ label, color, values }) => {
     const item = document.createElement('span')
     const dot = document.createElement('i')
@@ -214,5 +229,7 @@ function showValues(legend: HTMLElement, { from, to, curves }: LineChartProps, a
   })
   const where = document.createElement('span')
   where.textContent = at === null ? '' : rounds(from[at] ?? 0, to[at] ?? 0)
-  legend.replaceChildren(where, ...parts)
+  const own = at === null ? [] : marksWithin(marks, from[at] ?? 0, to[at] ?? 0)
+  const note = Object.assign(document.createElement('em'), { textContent: textOf(own) })
+  legend.replaceChildren(where, ...parts, ...(own.length > 0 ? [note] : []))
 }

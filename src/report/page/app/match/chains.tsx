@@ -41,6 +41,12 @@ export function Chains({ run, match, heat, color }: MatchProps) {
         </span>
       }
     >
+      {match.partial !== null && (
+        <p class="note cut">
+          Partial traces: each is cut behind its {ordinal(match.partial)} slice. Tokens that were sampled
+          behind it are not shown, neither judged nor learned from, and in no count of tokens.
+        </p>
+      )}
       <div class="chains">
         <div class="chain-list">
           {chains.map((chain) => (
@@ -81,6 +87,10 @@ export function Chains({ run, match, heat, color }: MatchProps) {
       </div>
     </Step>
   )
+}
+
+function ordinal(n: number): string {
+  return ['first', 'second', 'third', 'fourth', 'fifth'][n - 1] ?? `${n}th`
 }
 
 interface Looking {

@@ -66,6 +66,9 @@ function MatchView({ run, match, parts }: { run: string; match: Match; parts: Ro
           next ›
         </button>
       </div>
+      {match.cutAt !== null && (
+        <p class="note cut">Of each role the first {match.cutAt} rollouts of this match are shown.</p>
+      )}
       <ol class="spine">
         {birth && <BirthStep {...props} birth={birth} />}
         <QuestionStep {...props} />
@@ -171,6 +174,7 @@ function QuestionStep({ run, match }: MatchProps) {
               round {ref.round}{' '}
             </Link>
           ))}
+          {elsewhere.length > 12 && ` and ${elsewhere.length - 12} more`}
         </p>
       )}
     </Step>

@@ -7,6 +7,8 @@ export interface RolloutList {
   rows: RolloutRow[]
   total: number | null
   coverage: Coverage | null
+  /** Rounds that were searched have more than they gave. */
+  hasMore: boolean
   roles: string[]
   outcomes: string[]
   loading: boolean
@@ -15,7 +17,16 @@ export interface RolloutList {
   again(): void
 }
 
-const nothing = { rows: [], total: null, coverage: null, roles: [], outcomes: [], loading: true, error: null }
+const nothing = {
+  rows: [],
+  total: null,
+  coverage: null,
+  hasMore: false,
+  roles: [],
+  outcomes: [],
+  loading: true,
+  error: null,
+}
 
 export function useRollouts(run: string, query: RolloutsQuery): RolloutList {
   const source = useSource()
@@ -42,7 +53,7 @@ export function useRollouts(run: string, query: RolloutsQuery): RolloutList {
         if (own !== turn.current) return
         own.cursor = page.cursor
         found = page.rows.length
-        setState((before) => merged(before.rows, page))
+        setState((before) => merged(before, page))
       }
     } catch (cause) {
       if (own === turn.current) {
@@ -67,7 +78,19 @@ export function useRollouts(run: string, query: RolloutsQuery): RolloutList {
   return { ...state, more: read, again: () => setAttempt(attempt + 1) }
 }
 
-function merged(rows: RolloutRow[], page: RolloutsAnswer): Omit<RolloutList, 'more' | 'again'> {
-  const { total, coverage, roles, outcomes } = page
-  return { rows: [...rows, ...page.rows], total, coverage, roles, outcomes, loading: true, error: null }
+function merged(
+  { rows, hasMore }: { rows: RolloutRow[]; hasMore: boolean },
+  page: RolloutsAnswer,
+): Omit<RolloutList, 'more' | 'again'> {
+  const { total, coverage, roles, outcomes, more = false } = page
+  return {
+    rows: [...rows, ...page.rows],
+    total,
+    coverage,
+    hasMore: hasMore || more,
+    roles,
+    outcomes,
+    loading: true,
+    error: null,
+  }
 }

@@ -9,7 +9,7 @@ import { roleColor } from '../colors.js'
 import { DarkContext, useData, useKeys, useSource } from '../hooks.js'
 import { Tabs } from '../run/tabs.js'
 import { Line } from '../texts.js'
-import { Await, go, Link } from '../ui.js'
+import { Await, Covered, go, Link } from '../ui.js'
 import { Virtual } from '../virtual.js'
 import { Filters } from './filters.js'
 import { useRollouts } from './load.js'
@@ -115,12 +115,6 @@ function RolloutList({ detail, version, query, keyed, change }: RolloutListProps
       <Filters {...{ detail, query, change, search }} known={list} />
       <p class="note">
         {list.total !== null ? `${count(list.total)} found` : `${count(rows.length)} found so far`}
-        {list.coverage && list.coverage.read < list.coverage.of && (
-          <>
-            {' '}
-            in {count(list.coverage.read)} of {count(list.coverage.of)} rounds read
-          </>
-        )}
         {list.loading && ' · reading …'}
         {version !== loadedAt.current && (
           <button type="button" class="quiet" onClick={list.again}>
@@ -128,6 +122,10 @@ function RolloutList({ detail, version, query, keyed, change }: RolloutListProps
           </button>
         )}
       </p>
+      {list.coverage && <Covered coverage={list.coverage} />}
+      {list.hasMore && (
+        <p class="note cut">Some rounds have more that hold the text: of a file 200 are shown at most.</p>
+      )}
       {list.error && <p class="fault">{list.error.message}</p>}
       <Virtual
         label="Rollouts"

@@ -7,7 +7,7 @@ import { LineChart } from '../charts/line.js'
 import { ReliabilityDiagram, RocCurve } from '../charts/square.js'
 import { lineColor, roleColor } from '../colors.js'
 import { DarkContext, unread, useData, useSource } from '../hooks.js'
-import { Await, go, Link, Meter, Section } from '../ui.js'
+import { Await, Covered, go, Link, Meter, Section } from '../ui.js'
 import { Distributions, PassRates } from './pass-rates.js'
 
 /** Panels that are curves alone: their metrics, and what they tell. */
@@ -122,14 +122,8 @@ function Judging({ detail, version }: { detail: RunDetail; version: number }) {
   return (
     <Await asked={asked}>
       {(answer) => (
-        <Section
-          title={`Verdicts of the ${answer.role}`}
-          note={
-            answer.coverage.read < answer.coverage.of
-              ? `${answer.coverage.read} of ${answer.coverage.of} rounds are read so far.`
-              : undefined
-          }
-        >
+        <Section title={`Verdicts of the ${answer.role}`}>
+          <Covered coverage={answer.coverage} />
           <div class="grid narrow-wide">
             <VerdictTable detail={detail} answer={answer} />
             <YesRates detail={detail} version={version} role={answer.role} />

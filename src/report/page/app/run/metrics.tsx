@@ -3,9 +3,11 @@ import { useContext, useMemo, useRef, useState } from 'preact/hooks'
 import type { RunDetail } from '../../../api/run.js'
 import { rounds } from '../../view/format.js'
 import { type ChartPlan, planSections, type SectionPlan } from '../../view/sections.js'
+import { ChartBar, useSmoothing } from '../charts/bar.js'
 import { LineChart } from '../charts/line.js'
+import { MarkKey, MarksContext } from '../charts/marks.js'
 import { lineColor, roleColor } from '../colors.js'
-import { DarkContext, useData, useKeys, useSeen, useSource, useStored } from '../hooks.js'
+import { DarkContext, useData, useKeys, useSeen, useSource } from '../hooks.js'
 import { Await, go } from '../ui.js'
 import type { RunRoute } from './run.js'
 
@@ -18,7 +20,7 @@ export function MetricsTab({
   route: RunRoute
   version: number
 }) {
-  const [smooth, setSmooth] = useStored('smooth', '0')
+  const [smooth, setSmooth] = useSmoothing()
   const [log, setLog] = useState(false)
   const [wanted, setWanted] = useState('')
   const search = useRef<HTMLInputElement>(null)
@@ -30,7 +32,7 @@ export function MetricsTab({
   useKeys({
     '/': () => search.current?.focus(),
     l: () => setLog(!log),
-    s: () => setSmooth(String(Number(smooth) >= 0.9 ? 0 : Number(smooth) + 0.3)),
+    s: () => setSmooth(smooth >= 0.9 ? 0 : smooth + 0.3),
     0: () => zoom(),
   })
   const sections = useMemo(() => {
@@ -40,26 +42,7 @@ export function MetricsTab({
   }, [detail.metrics, wanted])
   return (
     <>
-      <div class="bar sticky">
-        <input
-          ref={search}
-          type="search"
-          placeholder="Search metrics"
-          aria-label="Search metrics"
-          value={wanted}
-          onInput={(event) => setWanted(event.currentTarget.value)}
-        />
-        <label>
-          smoothing{' '}
-          <input
-            type="range"
-            min="0"
-            max="0.98"
-            step="0.02"
-            value={smooth}
-            onInput={(event) => setSmooth(event.currentTarget.value)}
-          />
-        </label>
+      <ChartBar {...{ wanted, smooth, search }} want={setWanted} smoothen={setSmooth}>
         <label>
           <input type="checkbox" checked={log} onChange={() => setLog(!log)} /> log scale
         </label>
@@ -69,6 +52,7 @@ export function MetricsTab({
           </button>
         )}
         <span class="note grow">Drag over a chart to zoom; click a point for its rollouts.</span>
+        <MarkKey marks={useContext(MarksContext)} />
         <nav class="jump" aria-label="Sections">
           {sections.map(({ title }) => (
             <button
@@ -81,12 +65,11 @@ export function MetricsTab({
             </button>
           ))}
         </nav>
-      </div>
+      </ChartBar>
       {sections.map((section) => (
         <ChartSection
           key={section.title}
-          {...{ detail, section, version, log, zoom }}
-          smooth={Number(smooth)}
+          {...{ detail, section, version, log, zoom, smooth }}
           range={from !== undefined && to !== undefined ? [from, to] : undefined}
         />
       ))}

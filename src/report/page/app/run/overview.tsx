@@ -2,7 +2,7 @@
 import { useContext } from 'preact/hooks'
 import type { AnchorSeries } from '../../../api/metrics.js'
 import type { Alarm, RunDetail } from '../../../api/run.js'
-import { number, rounds, words } from '../../view/format.js'
+import { against, rounds, words } from '../../view/format.js'
 import { plain } from '../../view/text.js'
 import { LineChart } from '../charts/line.js'
 import { lineColor, roleColor } from '../colors.js'
@@ -49,7 +49,7 @@ export function Health({ detail }: { detail: RunDetail }) {
       </ul>
       {rollbacks.map(({ round, to, alarm }) => (
         <p key={round} class="rollback">
-          Round {round}: {words(alarm)} took the run back to round {to}.
+          Round {round}: {plain(alarm)} took the run back to round {to}.
         </p>
       ))}
     </Section>
@@ -66,9 +66,10 @@ const deeds: Record<string, string> = {
 
 function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
   const { name, round, value, threshold, formula, message, active, action, behind } = alarm
+  const [was, limit] = against(value, threshold)
   return (
     <li class={active ? 'lamp on' : 'lamp past'}>
-      <b>{words(name)}</b>
+      <b>{plain(name)}</b>
       <span class="note">
         since round {round}
         {active ? '' : ', over now'}
@@ -77,7 +78,7 @@ function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
       <p class="formula">
         {formula ? <code>{plain(formula)}</code> : 'This version does not know its formula.'}{' '}
         <span class="note">
-          was {number(value)}, threshold {number(threshold)}
+          was {was}, threshold {limit}
         </span>
       </p>
       {action && <p class="note">{deeds[action] ?? plain(words(action))}</p>}

@@ -8,7 +8,7 @@ import { Bars, bandText } from '../charts/bars.js'
 import { Heatmap } from '../charts/heatmap.js'
 import { roleColor } from '../colors.js'
 import { DarkContext, unread, useData, useSource } from '../hooks.js'
-import { Await, Choice, go, Section } from '../ui.js'
+import { Await, Choice, Covered, go, Section } from '../ui.js'
 
 export function PassRates({ detail, version }: { detail: RunDetail; version: number }) {
   return (
@@ -115,11 +115,7 @@ function Pair({ detail, answer, of }: { detail: RunDetail; answer: HistogramAnsw
           />
         </figure>
       </div>
-      {coverage.read < coverage.of && (
-        <p class="note">
-          {coverage.read} of {coverage.of} rounds are read so far; the rest follows.
-        </p>
-      )}
+      <Covered coverage={coverage} />
     </>
   )
 }

@@ -1,8 +1,12 @@
 /** One run: what it is, whether it is healthy, what it measured. */
+
+import { useMemo } from 'preact/hooks'
 import type { RunDetail } from '../../../api/run.js'
 import { ago, bytes, count, duration } from '../../view/format.js'
+import { marksOf } from '../../view/marks.js'
 import type { Route } from '../../view/route.js'
 import { plain } from '../../view/text.js'
+import { MarksContext } from '../charts/marks.js'
 import { useData, useSource } from '../hooks.js'
 import { Change } from '../runs.js'
 import { Await, Meter, Section, Stat, Status } from '../ui.js'
@@ -18,19 +22,20 @@ export function RunPage({ route, version }: { route: RunRoute; version: number }
   const source = useSource()
   const { run, tab } = route
   const asked = useData(`run ${run} ${version}`, () => source.run(run))
-  const arena = useData(`arena ${run}`, () => source.arena(run).catch(() => null))
+  const arena = useData(`arena ${run}`, () => source.arena(run))
+  const marks = useMemo(() => (asked.data ? marksOf(asked.data) : []), [asked.data])
   return (
     <Await asked={asked}>
       {(detail) => (
-        <>
+        <MarksContext.Provider value={marks}>
           <Head detail={detail} />
-          <Tabs run={run} tab={tab} hasArena={Boolean(arena.data)} />
+          <Tabs run={run} tab={tab} hasArena={Boolean(arena.data ?? arena.error)} />
           {tab === 'overview' && <Overview detail={detail} version={version} />}
           {tab === 'metrics' && <MetricsTab detail={detail} route={route} version={version} />}
           {tab === 'game' && <GameTab detail={detail} version={version} />}
           {tab === 'arena' && <ArenaTab detail={detail} arena={arena} />}
           {tab === 'settings' && <Settings detail={detail} />}
-        </>
+        </MarksContext.Provider>
       )}
     </Await>
   )
@@ -45,12 +50,8 @@ function Head({ detail }: { detail: RunDetail }) {
           <bdi>{plain(id)}</bdi>
         </h1>
         <Status status={status} />
-        {damaged.length > 0 && (
-          <span class="note" title={damaged.map(({ file, lines }) => `${file}: ${lines}`).join('\n')}>
-            {damaged.reduce((sum, { lines }) => sum + lines, 0)} unreadable lines left out
-          </span>
-        )}
       </div>
+      <Damage damaged={damaged} />
       {fault && <p class="fault">{plain(fault)}</p>}
       <dl class="stats">
         <Stat label="game">
@@ -69,6 +70,27 @@ function Head({ detail }: { detail: RunDetail }) {
         <Stat label="last written">{ago(updated, Date.now())}</Stat>
       </dl>
     </div>
+  )
+}
+
+/** Files that are named; the others are counted. */
+const NAMED = 3
+
+/** What of the run's files could not be read, and is missing from everything below. */
+function Damage({ damaged }: { damaged: RunDetail['damaged'] }) {
+  if (damaged.length === 0) return null
+  const lines = damaged.reduce((sum, each) => sum + each.lines, 0)
+  const rest = damaged.length - NAMED
+  return (
+    <p class="fault">
+      {lines === 1 ? '1 line' : `${count(lines)} lines`} could not be read and {lines === 1 ? 'is' : 'are'}{' '}
+      left out:{' '}
+      {damaged
+        .slice(0, NAMED)
+        .map(({ file, lines: own }) => `${plain(file)} (${own})`)
+        .join(', ')}
+      {rest > 0 && ` and ${rest} more ${rest === 1 ? 'file' : 'files'}`}
+    </p>
   )
 }
 
