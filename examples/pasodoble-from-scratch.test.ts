@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { RolloutRecord } from '../src/games/game.js'
 import { mean } from '../src/games/grpo/advantages.js'
-import { type MetricsLine, RunDirectory } from '../src/runs/directory.js'
-import { openMatch } from '../src/runs/match.js'
+import type { MetricsLine } from '../src/runs/directory.js'
 import { parts } from '../src/runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../src/runs/recipe.js'
-import { train } from '../src/runs/runner.js'
 import { temporaryFolder } from '../test/support/folders.js'
+import { playRun } from '../test/support/play-run.js'
 import { defaults, play, type Settings } from './pasodoble-from-scratch.js'
 
 type Played = Awaited<ReturnType<typeof play>>
@@ -44,21 +43,7 @@ function recipe(s?: Settings): Promise<LoadedRecipe> {
 }
 
 async function playProduct(loaded: LoadedRecipe, folder: string): Promise<MetricsLine[]> {
-  const run = await RunDirectory.open(folder, false)
-  const match = await openMatch(loaded, parts)
-  try {
-    const signal = new AbortController().signal
-    const { history } = await train(match, run, {
-      config: loaded.recipe,
-      emit: () => {},
-      signal,
-      stopping: () => false,
-    })
-    return history
-  } finally {
-    await match.close()
-    run.close()
-  }
+  return (await playRun(loaded, folder, parts)).history
 }
 
 /** The numbers of the example by the product's names. */

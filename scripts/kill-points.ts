@@ -3,7 +3,10 @@
  * over its whole length and at the moments when it writes (rollouts of a round, a checkpoint half done), resumes each,
  * and compares metrics (times apart), rollouts and weights with the undisturbed run, byte for byte.
  *
- *   npm run kill-points -- [--points 24] [--recipe pasodoble-tiny] [--set key=value]... [--out runs/kill-points]
+ *   npm run kill-points -- [--points 24] [--recipe pasodoble-tiny]... [--set key=value]... [--out runs/kill-points]
+ *
+ * Sizes and phases of a recipe are cut down, so that its six rounds take seconds and see every phase. --recipe all takes
+ * every recipe whose name ends in -tiny.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,11 +15,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { projectRoot } from '../src/core/paths.js'
+import { loadGame } from '../src/games/index.js'
+import { loadRecipe, recipeNames } from '../src/runs/recipe.js'
 
 const { values } = parseArgs({
   options: {
     points: { type: 'string', default: '24' },
-    recipe: { type: 'string', default: 'pasodoble-tiny' },
+    recipe: { type: 'string', multiple: true, default: ['pasodoble-tiny'] },
     set: { type: 'string', multiple: true, default: [] },
     out: { type: 'string', default: 'runs/kill-points' },
   },
@@ -24,26 +29,54 @@ const { values } = parseArgs({
 const rounds = 6
 const checkpointEvery = 2
 
+/** What of a recipe is cut down, where it has the key. */
+const small: Record<string, number> = {
+  'settings.texts_per_round': 2,
+  'settings.problems_per_round': 3,
+  'settings.questions_per_round': 4,
+  'settings.groups': 4,
+  'settings.batch_size': 16,
+  'settings.probe_every': 2,
+  'settings.validate_every': 2,
+  'settings.warmup': 2,
+  'settings.challenger_rounds': 1,
+  'settings.pool_rounds': 1,
+  'settings.solver_rounds': 2,
+  'settings.offline.proposer_updates': 2,
+  'settings.offline.solver_updates': 1,
+  'settings.offline.questions_per_update': 8,
+  'anchors.heldout.n': 48,
+}
+
 /** When to kill: after so many milliseconds, or as soon as a path of the run folder exists. */
 type Point = { after: number } | { seen: string }
 
-function start(run: string, resume: boolean): ChildProcess {
+interface Subject {
+  recipe: string
+  set: string[]
+}
+
+async function subject(name: string): Promise<Subject> {
+  const { recipe } = await loadRecipe(name, { loadGame })
+  const has = (key: string) =>
+    key
+      .split('.')
+      .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], recipe) !==
+    undefined
+  const cut = Object.entries(small).flatMap(([key, value]) => (has(key) ? [`${key}=${value}`] : []))
+  return {
+    recipe: name,
+    set: [...cut, `checkpoint.every=${checkpointEvery}`, 'anchors.every=3', ...values.set],
+  }
+}
+
+function start({ recipe, set }: Subject, run: string, resume: boolean): ChildProcess {
   const cli = join(projectRoot(), 'dist', 'src', 'cli', 'main.js')
-  const settings = [
-    'settings.texts_per_round=2',
-    `checkpoint.every=${checkpointEvery}`,
-    'anchors.every=3',
-    'anchors.heldout.n=48',
-    ...values.set,
-  ].flatMap((setting) => ['--set', setting])
-  const flags = ['--run', run, '--rounds', String(rounds), '--json', ...(resume ? ['--resume'] : settings)]
-  return spawn(
-    process.execPath,
-    [cli, 'train', '--no-report', ...(resume ? [] : [values.recipe]), ...flags],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
+  const given = resume ? ['--resume'] : [recipe, ...set.flatMap((setting) => ['--set', setting])]
+  const flags = ['--run', run, '--rounds', String(rounds), '--json', '--no-report']
+  return spawn(process.execPath, [cli, 'train', ...given, ...flags], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }
 
 const ended = (child: ChildProcess) =>
@@ -51,14 +84,14 @@ const ended = (child: ChildProcess) =>
     child.once('exit', (code) => resolve(code))
   })
 
-async function playWhole(run: string, resume = false): Promise<void> {
-  const code = await ended(start(run, resume))
+async function playWhole(subject: Subject, run: string, resume = false): Promise<void> {
+  const code = await ended(start(subject, run, resume))
   if (code !== 0) throw new Error(`The run in ${run} ended with status ${code}.`)
 }
 
 /** Plays until the point, kills, and says whether the run was still going. */
-async function playUntil(run: string, point: Point): Promise<boolean> {
-  const child = start(run, false)
+async function playUntil(subject: Subject, run: string, point: Point): Promise<boolean> {
+  const child = start(subject, run, false)
   let over = false
   const exit = ended(child).then(() => {
     over = true
@@ -92,44 +125,52 @@ function fingerprint(run: string): Map<string, string> {
 const differences = (a: Map<string, string>, b: Map<string, string>) =>
   [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key))
 
-rmSync(values.out, { recursive: true, force: true })
-const reference = join(values.out, 'undisturbed')
-const started = performance.now()
-await playWhole(reference)
-const length = performance.now() - started
-const expected = fingerprint(reference)
-console.log(
-  `undisturbed: ${rounds} rounds in ${(length / 1000).toFixed(1)} s, ${expected.size} things to compare`,
-)
-
-const count = Number(values.points)
-const moments: Point[] = [
-  ...[0, 2, 4, 6].map((round) => ({ seen: `checkpoints/${String(round).padStart(6, '0')}.partial` })),
-  ...[2, 5].map((round) => ({ seen: `rollouts/round-${String(round).padStart(6, '0')}` })),
-].slice(0, count)
-const spreadOut = count - moments.length
-const points: Point[] = [
-  ...moments,
-  ...Array.from({ length: spreadOut }, (_, i) => ({ after: (length * (i + 0.7)) / (spreadOut + 1.5) })),
-]
-
-let failures = 0
-for (const [i, point] of points.entries()) {
-  const run = join(values.out, `killed-${String(i + 1).padStart(2, '0')}`)
-  const running = await playUntil(run, point)
-  const begun = existsSync(join(run, 'config.json'))
-  if (begun) await playWhole(run, true)
-  else {
-    rmSync(run, { recursive: true, force: true })
-    await playWhole(run)
-  }
-  const wrong = differences(expected, fingerprint(run))
-  if (wrong.length > 0) failures++
-  const when = 'after' in point ? `${(point.after / 1000).toFixed(2)} s` : `at ${point.seen}`
-  const how = running ? '' : ' (the run had ended)'
+/** Kills and resumes; the points after which something was different. */
+async function tryOut(subject: Subject, out: string): Promise<number> {
+  const reference = join(out, 'undisturbed')
+  const started = performance.now()
+  await playWhole(subject, reference)
+  const length = performance.now() - started
+  const expected = fingerprint(reference)
   console.log(
-    `killed ${when}${how}: ${wrong.length === 0 ? 'equal' : `DIFFERENT in ${wrong.slice(0, 5).join(', ')}`}`,
+    `undisturbed: ${rounds} rounds of ${subject.recipe} in ${(length / 1000).toFixed(1)} s, ${expected.size} things to compare`,
   )
+  let failures = 0
+  const points = pointsIn(length)
+  for (const [i, point] of points.entries()) {
+    const run = join(out, `killed-${String(i + 1).padStart(2, '0')}`)
+    const running = await playUntil(subject, run, point)
+    await playWhole(subject, run, existsSync(join(run, 'config.json')))
+    const wrong = differences(expected, fingerprint(run))
+    if (wrong.length > 0) failures++
+    const when = 'after' in point ? `${(point.after / 1000).toFixed(2)} s` : `at ${point.seen}`
+    const how = running ? '' : ' (the run had ended)'
+    console.log(
+      `killed ${when}${how}: ${wrong.length === 0 ? 'equal' : `DIFFERENT in ${wrong.slice(0, 5).join(', ')}`}`,
+    )
+  }
+  console.log(`${points.length - failures} of ${points.length} resumed runs equal the undisturbed one`)
+  return failures
 }
-console.log(`${points.length - failures} of ${points.length} resumed runs equal the undisturbed one`)
+
+/** Moments of writing, and the rest spread over a run of `length` milliseconds. */
+function pointsIn(length: number): Point[] {
+  const count = Number(values.points)
+  const moments: Point[] = [
+    ...[0, 2, 4, 6].map((round) => ({ seen: `checkpoints/${String(round).padStart(6, '0')}.partial` })),
+    ...[2, 5].map((round) => ({ seen: `rollouts/round-${String(round).padStart(6, '0')}` })),
+  ].slice(0, count)
+  const spread = count - moments.length
+  return [
+    ...moments,
+    ...Array.from({ length: spread }, (_, i) => ({ after: (length * (i + 0.7)) / (spread + 1.5) })),
+  ]
+}
+
+rmSync(values.out, { recursive: true, force: true })
+const names = values.recipe.includes('all')
+  ? recipeNames().filter((name) => name.endsWith('-tiny'))
+  : values.recipe
+let failures = 0
+for (const name of names) failures += await tryOut(await subject(name), join(values.out, name))
 process.exitCode = failures === 0 ? 0 : 1

@@ -1,17 +1,14 @@
 /** Games that are killed anywhere and resumed write what an undisturbed run writes: state, schedules, references, pools. */
 import { existsSync, writeFileSync } from 'node:fs'
-import { appendFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { quickDisk } from '../../test/support/disks.js'
 import { filesOfRun, temporaryFolder } from '../../test/support/folders.js'
 import { plainGrader } from '../../test/support/plain-grader.js'
+import { playRun } from '../../test/support/play-run.js'
 import { type Speech, speakingEngine } from '../../test/support/speaking-engine.js'
-import { RunDirectory } from '../runs/directory.js'
-import { type Disk, disk } from '../runs/disk.js'
-import { openMatch } from '../runs/match.js'
 import { type Parts, parts } from '../runs/parts.js'
 import { loadRecipe } from '../runs/recipe.js'
-import { train } from '../runs/runner.js'
 import { arithmetic } from '../worlds/arithmetic/index.js'
 import { printCritique } from './solver-critic/critique.js'
 
@@ -46,14 +43,6 @@ const speeches: Record<string, Speech> = {
   },
 }
 
-/** The real files without waiting for them: what a killed process wrote is there for the next one all the same. */
-const quick: Disk = {
-  ...disk,
-  append: (path, text) => appendFile(path, text),
-  rename: (from, to) => rename(from, to),
-  sync: async () => {},
-}
-
 const role = (name: string) => `${name}: {model: ${name}, optim: {learning_rate: 0.3}}`
 const tail = 'checkpoint: {every: 2, keep: 2}, anchors: {every: 3, world: arithmetic}'
 const games = {
@@ -76,18 +65,7 @@ async function play(recipe: string, folder: string, hook: () => void, resume: bo
     createGrader: async () => plainGrader,
   }
   const loaded = await loadRecipe(file, { loadGame: own.loadGame })
-  const run = await RunDirectory.open(folder, resume, quick)
-  try {
-    const match = await openMatch(loaded, own)
-    try {
-      const signal = new AbortController().signal
-      await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false })
-    } finally {
-      await match.close()
-    }
-  } finally {
-    run.close()
-  }
+  await playRun(loaded, folder, own, { resume, disk: quickDisk })
 }
 
 describe.each(Object.entries(games))('%s', (_, recipe) => {

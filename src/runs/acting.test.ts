@@ -1,32 +1,23 @@
 /** What alarms do to a run: go back, pause, stop; and that a killed run does the same. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { appendFile, rename } from 'node:fs/promises'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { dyingAt, quickDisk } from '../../test/support/disks.js'
 import { fakeGame } from '../../test/support/fake-game.js'
 import { fakeRecipe } from '../../test/support/fake-parts.js'
 import { type FakeRunOptions, fakeRun } from '../../test/support/fake-run.js'
 import { filesOfRun, temporaryFolder } from '../../test/support/folders.js'
 import { NotFiniteError } from '../core/errors.js'
 import type { MetricsLine } from './directory.js'
-import { type Disk, disk } from './disk.js'
 import type { RunEvent } from './events.js'
 import { loadRecipe } from './recipe.js'
-
-/** The real files without waiting for them. */
-const quick: Disk = {
-  ...disk,
-  append: (path, text) => appendFile(path, text),
-  rename: (from, to) => rename(from, to),
-  sync: async () => {},
-}
 
 /** A solver that learns far too fast: its held-out accuracy rises and falls. */
 const restless = ['anchors.heldout.samples=4', 'roles.solver.optim.learning_rate=2']
 
 /** Measured every second round; any fall of the held-out accuracy below its best is an alarm. */
 const falling = (action: string, ...more: string[]) => ({
-  disk: quick,
+  disk: quickDisk,
   rounds: 10,
   set: [
     ...restless,
@@ -130,26 +121,6 @@ describe('a rollback', () => {
   }, 240_000)
 })
 
-/** Dies at the chosen thing that engine or disk do; appended text is then half written. */
-function dyingAt(step: number) {
-  let count = 0
-  const tick = () => {
-    if (++count === step) throw new Error('killed')
-  }
-  const dying = Object.fromEntries(
-    Object.entries(quick).map(([name, work]) => [
-      name,
-      async (...args: [string, string]) => {
-        if (name === 'append' && count + 1 === step)
-          appendFileSync(args[0], args[1].slice(0, args[1].length / 2))
-        tick()
-        return (work as (...args: string[]) => Promise<void>)(...args)
-      },
-    ]),
-  ) as unknown as Disk
-  return { hook: tick, disk: dying, count: () => count }
-}
-
 describe('a pause', () => {
   it('ends the run with a checkpoint; going on gives what an undisturbed run gives', async () => {
     const { folder, done, history } = await play(falling('pause'))
@@ -193,13 +164,13 @@ describe('a step that is not finite', () => {
   }
 
   it('ends the run unless the alarm for it acts', async () => {
-    const run = play({ disk: quick, rounds: 6, hook: refusing(8) })
+    const run = play({ disk: quickDisk, rounds: 6, hook: refusing(8) })
     await expect(run).rejects.toMatchObject({ code: 'not_finite' })
   })
 
   it('takes the run back', async () => {
     const set = ['anchors.every=2', 'alarms.loss_not_finite=rollback']
-    const { history, done } = await play({ disk: quick, rounds: 6, set, hook: refusing(8) })
+    const { history, done } = await play({ disk: quickDisk, rounds: 6, set, hook: refusing(8) })
     expect(lineOf(history, 4)).toMatchObject({ 'rollback/lr_scale': 0.5 })
     expect(Object.keys(lineOf(history, 4))).not.toContain('solver/reward/mean')
     expect(done.rounds).toBe(6)
@@ -207,11 +178,11 @@ describe('a step that is not finite', () => {
 
   it('pauses the run before its round', async () => {
     const set = ['alarms.loss_not_finite=pause', 'checkpoint.every=2']
-    const { folder, done } = await play({ disk: quick, rounds: 6, set, hook: refusing(8) })
+    const { folder, done } = await play({ disk: quickDisk, rounds: 6, set, hook: refusing(8) })
     expect(done).toMatchObject({ rounds: 3, stopped: true, paused: { name: 'loss_not_finite' } })
     expect(Math.max(...checkpoints(folder))).toBe(2)
-    const resumed = await fakeRun(folder, { disk: quick, rounds: 6, set, resume: true })
-    const { folder: whole } = await play({ disk: quick, rounds: 6, set })
+    const resumed = await fakeRun(folder, { disk: quickDisk, rounds: 6, set, resume: true })
+    const { folder: whole } = await play({ disk: quickDisk, rounds: 6, set })
     expect(resumed.done.rounds).toBe(6)
     expect(filesOfRun(folder)['metrics.jsonl']).toBe(filesOfRun(whole)['metrics.jsonl'])
   })
@@ -219,10 +190,14 @@ describe('a step that is not finite', () => {
 
 describe('checkpoints', () => {
   it('are kept for good as snapshots, and as the best anchor where a rollback may need it', async () => {
-    const { folder } = await play({ disk: quick, rounds: 20, set: [...restless, 'checkpoint.snapshots=5'] })
+    const { folder } = await play({
+      disk: quickDisk,
+      rounds: 20,
+      set: [...restless, 'checkpoint.snapshots=5'],
+    })
     expect(checkpoints(folder)).toEqual([0, 5, 10, 15, 16, 20])
     const { folder: guarded, history } = await play({
-      disk: quick,
+      disk: quickDisk,
       rounds: 20,
       set: [...restless, 'alarms.labels_wrong=rollback', 'checkpoint.keep=1'],
     })

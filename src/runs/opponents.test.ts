@@ -5,14 +5,12 @@ import { describe, expect, it, vi } from 'vitest'
 import { fakeGame } from '../../test/support/fake-game.js'
 import { fakeParts, fakeRecipe } from '../../test/support/fake-parts.js'
 import { filesOfRun, temporaryFolder } from '../../test/support/folders.js'
+import { playRun } from '../../test/support/play-run.js'
 import { arena } from '../cli/arena.js'
 import { collect } from '../engine/engine.js'
 import type { AnyGame, Duel, GameContext } from '../games/game.js'
 import type { ArenaReport } from './arena.js'
-import { RunDirectory } from './directory.js'
-import { openMatch } from './match.js'
 import { loadRecipe } from './recipe.js'
-import { train } from './runner.js'
 
 async function ask({ roles, seed }: GameContext<unknown>, role: string, n: number): Promise<string[]> {
   const { policy } = roles[role]!
@@ -41,15 +39,7 @@ async function play(folder: string, set: string[], resume = false) {
   const file = join(folder, 'fake.yaml')
   writeFileSync(file, fakeRecipe)
   const loaded = await loadRecipe(file, { set, rounds: 8, loadGame: parts.loadGame })
-  const run = await RunDirectory.open(join(folder, 'run'), resume)
-  const match = await openMatch(loaded, parts)
-  const signal = new AbortController().signal
-  try {
-    return await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false })
-  } finally {
-    await match.close()
-    run.close()
-  }
+  return playRun(loaded, join(folder, 'run'), parts, { resume })
 }
 
 const restless = ['proposer', 'solver'].map((role) => `roles.${role}.optim.learning_rate=1`)

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { appendFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { dyingAt, quickDisk } from '../../test/support/disks.js'
 import { type FakeRunOptions, fakeRun } from '../../test/support/fake-run.js'
 import { filesOfRun, temporaryFolder } from '../../test/support/folders.js'
 import { type Disk, disk } from './disk.js'
@@ -11,37 +11,9 @@ import type { RunEvent } from './events.js'
 
 const script = fileURLToPath(new URL('../../test/support/fake-run.js', import.meta.url))
 
-/** The real files without waiting for them: what a killed process wrote is there for the next one all the same. */
-const quick: Disk = {
-  ...disk,
-  append: (path, text) => appendFile(path, text),
-  rename: (from, to) => rename(from, to),
-  sync: async () => {},
-}
-
-/** Counts everything that an engine and a disk do, and dies at the chosen one; appended text is then half written. */
-function dyingAt(step: number) {
-  let count = 0
-  const tick = () => {
-    if (++count === step) throw new Error('killed')
-  }
-  const dying = Object.fromEntries(
-    Object.entries(quick).map(([name, work]) => [
-      name,
-      async (...args: [string, string]) => {
-        if (name === 'append' && count + 1 === step)
-          appendFileSync(args[0], args[1].slice(0, args[1].length / 2))
-        tick()
-        return (work as (...args: string[]) => Promise<void>)(...args)
-      },
-    ]),
-  ) as unknown as Disk
-  return { hook: tick, disk: dying, count: () => count }
-}
-
 async function undisturbed(options: FakeRunOptions = {}): Promise<Record<string, string>> {
   const folder = join(temporaryFolder(), 'run')
-  await fakeRun(folder, { disk: quick, ...options })
+  await fakeRun(folder, { disk: quickDisk, ...options })
   return filesOfRun(folder)
 }
 
@@ -63,7 +35,7 @@ describe('a run that dies and is resumed', () => {
         'killed',
       )
       const begun = existsSync(join(folder, 'config.json'))
-      await fakeRun(folder, { ...options, resume: begun, disk: quick })
+      await fakeRun(folder, { ...options, resume: begun, disk: quickDisk })
       expect(filesOfRun(folder), `step ${step}`).toEqual(expected)
     }
   }, 240_000)
@@ -76,7 +48,7 @@ describe('a run that dies and is resumed', () => {
       const folder = join(temporaryFolder(), 'run')
       cpSync(killed, folder, { recursive: true })
       await fakeRun(folder, { rounds: 8, resume: true, ...dyingAt(step) }).catch(() => {})
-      await fakeRun(folder, { rounds: 8, resume: true, disk: quick })
+      await fakeRun(folder, { rounds: 8, resume: true, disk: quickDisk })
       expect(filesOfRun(folder), `step ${step}`).toEqual(expected)
     }
   })

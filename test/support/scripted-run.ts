@@ -4,12 +4,11 @@ import { basename, dirname, join } from 'node:path'
 import type { Engine, Policy } from '../../src/engine/engine.js'
 import { loadGame } from '../../src/games/index.js'
 import { printCritique } from '../../src/games/solver-critic/critique.js'
-import { type MetricsLine, RunDirectory } from '../../src/runs/directory.js'
-import { openMatch } from '../../src/runs/match.js'
+import type { MetricsLine } from '../../src/runs/directory.js'
 import type { Parts } from '../../src/runs/parts.js'
 import { loadRecipe } from '../../src/runs/recipe.js'
-import { train } from '../../src/runs/runner.js'
 import { plainGrader } from './plain-grader.js'
+import { playRun } from './play-run.js'
 import { type Script, scriptedPolicy } from './scripted.js'
 
 const scripts: Record<string, Script> = {
@@ -84,14 +83,5 @@ export async function scriptedRun(folder: string, runFile: string): Promise<Metr
   )
   writeFileSync(join(beside, 'problems.jsonl'), problems.join('\n'))
   const loaded = await loadRecipe(file, { loadGame })
-  const match = await openMatch(loaded, parts)
-  const run = await RunDirectory.open(folder, false)
-  try {
-    const signal = new AbortController().signal
-    return (await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false }))
-      .history
-  } finally {
-    await match.close()
-    run.close()
-  }
+  return (await playRun(loaded, folder, parts)).history
 }

@@ -1,17 +1,14 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { appendFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { quickDisk } from '../../../test/support/disks.js'
 import { fakeEngine, type Hook } from '../../../test/support/fake-engine.js'
 import { fakeParts } from '../../../test/support/fake-parts.js'
 import { filesOfRun, temporaryFolder } from '../../../test/support/folders.js'
+import { playRun } from '../../../test/support/play-run.js'
 import { boxGrader } from '../../../test/support/scripted.js'
 import type { Engine, FrozenPolicy, Policy } from '../../engine/engine.js'
-import { RunDirectory } from '../../runs/directory.js'
-import { type Disk, disk } from '../../runs/disk.js'
-import { openMatch } from '../../runs/match.js'
 import { loadRecipe } from '../../runs/recipe.js'
-import { train } from '../../runs/runner.js'
 import { loadGame } from '../index.js'
 
 /** What a completion says is told by its tokens: reasoning of two steps, or a verdict. */
@@ -42,14 +39,6 @@ function speakingEngine(hook?: Hook): Engine {
       return policy
     },
   }
-}
-
-/** The real files without waiting for them. */
-const quick: Disk = {
-  ...disk,
-  append: (path, text) => appendFile(path, text),
-  rename: (from, to) => rename(from, to),
-  sync: async () => {},
 }
 
 const rows = Array.from({ length: 7 }, (_, i) => ({
@@ -86,22 +75,9 @@ async function play(folder: string, runFile: string, hook?: Hook, resume = false
   writeFileSync(file, runFile)
   writeFileSync(join(folder, '..', 'rows.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
   const loaded = await loadRecipe(file, { loadGame })
-  const run = await RunDirectory.open(folder, resume, quick)
-  try {
-    const openEngine = async () => speakingEngine(hook)
-    const parts = { ...fakeParts(), loadGame, openEngine, createGrader: async () => boxGrader() }
-    const match = await openMatch(loaded, parts)
-    try {
-      const signal = new AbortController().signal
-      return (
-        await train(match, run, { config: loaded.recipe, emit: () => {}, signal, stopping: () => false })
-      ).history
-    } finally {
-      await match.close()
-    }
-  } finally {
-    run.close()
-  }
+  const openEngine = async () => speakingEngine(hook)
+  const parts = { ...fakeParts(), loadGame, openEngine, createGrader: async () => boxGrader() }
+  return (await playRun(loaded, folder, parts, { resume, disk: quickDisk })).history
 }
 
 describe.each<[string, keyof typeof games, string]>([

@@ -1,17 +1,15 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { appendFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { quickDisk } from '../../../test/support/disks.js'
 import { fakeEngine, type Hook } from '../../../test/support/fake-engine.js'
 import { fakeParts } from '../../../test/support/fake-parts.js'
 import { filesOfRun, temporaryFolder } from '../../../test/support/folders.js'
+import { playRun } from '../../../test/support/play-run.js'
 import { boxGrader } from '../../../test/support/scripted.js'
 import type { Engine, Policy } from '../../engine/engine.js'
-import { RunDirectory } from '../../runs/directory.js'
-import { type Disk, disk } from '../../runs/disk.js'
 import { openMatch } from '../../runs/match.js'
 import { loadRecipe } from '../../runs/recipe.js'
-import { train } from '../../runs/runner.js'
 import { loadGame } from '../index.js'
 
 /** The fake engine's policies, whose tokens are drawn by their weights, made to say questions and answers of few kinds. */
@@ -37,14 +35,6 @@ function speakingEngine(hook?: Hook): Engine & { opened: Policy[] } {
   }
 }
 
-/** The real files without waiting for them. */
-const quick: Disk = {
-  ...disk,
-  append: (path, text) => appendFile(path, text),
-  rename: (from, to) => rename(from, to),
-  sync: async () => {},
-}
-
 interface Options {
   settings: string
   hook?: Hook
@@ -67,31 +57,11 @@ async function play(folder: string, { settings, hook, resume = false }: Options)
   const file = join(folder, '..', 'run.yaml')
   writeFileSync(file, runFile(settings))
   const loaded = await loadRecipe(file, { loadGame })
-  const run = await RunDirectory.open(folder, resume, quick)
   const engine = speakingEngine(hook)
-  try {
-    const parts = {
-      ...fakeParts(),
-      loadGame,
-      openEngine: async () => engine,
-      createGrader: async () => boxGrader(),
-    }
-    const match = await openMatch(loaded, parts)
-    try {
-      const signal = new AbortController().signal
-      const { history } = await train(match, run, {
-        config: loaded.recipe,
-        emit: () => {},
-        signal,
-        stopping: () => false,
-      })
-      return { history, engine }
-    } finally {
-      await match.close()
-    }
-  } finally {
-    run.close()
-  }
+  const openEngine = async () => engine
+  const parts = { ...fakeParts(), loadGame, openEngine, createGrader: async () => boxGrader() }
+  const { history } = await playRun(loaded, folder, parts, { resume, disk: quickDisk })
+  return { history, engine }
 }
 
 const phases =
