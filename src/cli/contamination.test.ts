@@ -122,7 +122,7 @@ describe('sparring contamination', () => {
     [['bad.json', '--benchmark', 'set.jsonl'], /bad\.json is not JSON/],
     [['empty', '--benchmark', 'set.jsonl'], /folder empty holds no texts/],
     [['set.jsonl', '--benchmark', 'set.jsonl', '--n', '0'], /whole number >= 1/],
-    [['set.jsonl', '--benchmark', 'set.jsonl', '--out', 'none/x.json'], /none\/x\.json cannot be written/],
+    [['set.jsonl', '--benchmark', 'set.jsonl', '--out', 'bad.json/x'], /bad\.json\/x cannot be written/],
   ])('answers wrong usage with one sentence and status 2: %j', async (args, message) => {
     const cwd = folderWith({ 'bad.rtf': '', 'bad.json': '{' })
     mkdirSync(join(cwd, 'empty'))
