@@ -36,7 +36,7 @@ export async function evalCommand(
     for (const name of names) loaded.push(await load(name, flags, signal, parts))
     const subject = await findSubject(flags, parts)
     const evaluations = plan(loaded, subject, flags)
-    const room = new Room(flags, subject, parts)
+    const room = new Room(flags, subject, parts, signal)
     try {
       for (const evaluation of evaluations) {
         const kept = await finished(evaluation)
@@ -122,6 +122,7 @@ class Room {
     private readonly flags: EvalFlags,
     private readonly subject: Subject,
     private readonly parts: Parts,
+    private readonly signal: AbortSignal,
   ) {}
 
   async answerer(): Promise<Answerer> {
@@ -152,7 +153,8 @@ class Room {
       ...(role !== undefined && { role }),
       ...(threads !== undefined && { threads }),
     }
-    const opened = await openModel(flags, this.parts)
+    const warn = (sentence: string) => this.warn(sentence)
+    const opened = await openModel(flags, this.parts, { onWait: warn, onWarning: warn, signal: this.signal })
     this.#closing.push(() => opened.close())
     return policyAnswerer(opened.policy, this.subject.model.name)
   }

@@ -1,7 +1,8 @@
 /** sparring export: a role's weights at a checkpoint, as a folder that other tools load. */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { DataError } from '../core/errors.js'
 import {
   checkForm,
   checkTarget,
@@ -12,7 +13,7 @@ import {
 } from '../engine/hf/export.js'
 import { asWriteError } from '../engine/hf/files.js'
 import { savedFile } from '../engine/tinker/saved.js'
-import { pulledModel } from '../hub/models.js'
+import { hubName, pulledModel } from '../hub/models.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { findInRun } from './model.js'
 
@@ -48,7 +49,11 @@ export async function exportRole(named: string, flags: ExportFlags, parts: Parts
 }
 
 /** Weights that a server keeps: its adapter is fetched beside the export, and goes when that is made. */
-async function exportFetched(checkpoint: string, to: string, options: ExportOptions): Promise<Exported> {
+export async function exportFetched(
+  checkpoint: string,
+  to: string,
+  options: ExportOptions,
+): Promise<Exported> {
   checkForm(checkpoint, true, options.form ?? 'peft')
   const { fetchAdapter } = await import('../engine/tinker/fetch.js')
   const fetched = await mkdtemp(`${resolve(to)}.fetched-`).catch((error) => {
@@ -61,10 +66,29 @@ async function exportFetched(checkpoint: string, to: string, options: ExportOpti
       onWarning: say,
     })
     const known = names.find((name) => existsSync(name) || pulledModel(name) !== undefined)
+    if (options.form === 'merged' && known === undefined) throw withoutBase(checkpoint, names.at(-1)!)
     return await exportWeights(fetched, to, { ...options, base: known ?? names[0] })
+  } catch (error) {
+    throw saidOf(checkpoint, error, [await realpath(fetched), fetched])
   } finally {
     await rm(fetched, { recursive: true, force: true })
   }
+}
+
+function withoutBase(checkpoint: string, base: string): DataError {
+  return new DataError(`${checkpoint} is an adapter of ${base}, whose weights are not here.`, {
+    hint:
+      hubName(base) === undefined
+        ? 'Put the model folder that the run file names for the role in its place, weights included.'
+        : `Fetch them: sparring pull ${base}.`,
+  })
+}
+
+/** Sentences speak of the checkpoint: where it was fetched to is gone by the time they are read. */
+function saidOf(checkpoint: string, error: unknown, places: string[]): unknown {
+  if (!(error instanceof Error)) return error
+  for (const place of places) error.message = error.message.replaceAll(place, checkpoint)
+  return error
 }
 
 /** RUN or RUN@N; a folder whose own name ends so is taken by that name. */

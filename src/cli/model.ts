@@ -10,8 +10,9 @@ import type { Prompt } from '../eval/evaluate.js'
 import { hubName } from '../hub/models.js'
 import { wholeCheckpoints } from '../runs/checkpoint.js'
 import { playerOf } from '../runs/match.js'
-import { type Parts, parts as realParts } from '../runs/parts.js'
+import { type EngineSurroundings, type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe, resolveModel } from '../runs/recipe.js'
+import { printable } from './failure.js'
 
 export interface FoundModel {
   /** Folder that the weights come from. */
@@ -38,13 +39,25 @@ export async function findModel(flags: ModelFlags, parts: Parts = realParts): Pr
   return isRun(flags.model) ? findInRun(flags.model, flags.role, parts) : fromFolder(flags)
 }
 
-export async function openModel(flags: ModelFlags, parts: Parts = realParts): Promise<OpenModel> {
+/** What is waited for, and what goes wrong and is tried again, on stderr. */
+export const hearing: EngineSurroundings = { onWait: say, onWarning: say }
+
+function say(sentence: string): void {
+  process.stderr.write(`${printable(sentence)}\n`)
+}
+
+export async function openModel(
+  flags: ModelFlags,
+  parts: Parts = realParts,
+  around: EngineSurroundings = hearing,
+): Promise<OpenModel> {
   const found = await findModel(flags, parts)
   const saved = await readSaved(found.folder)
   const engine = await parts.openEngine(
     saved
-      ? { kind: 'tinker', url: saved.url }
+      ? { kind: 'tinker', url: saved.url, ...(saved.dialect && { dialect: saved.dialect }) }
       : { kind: 'local', threads: flags.threads ?? availableParallelism() },
+    around,
   )
   try {
     const policy = await engine.open({

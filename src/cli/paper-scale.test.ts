@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sparring } from '../../test/support/command.js'
+import { type CommandOptions, sparring } from '../../test/support/command.js'
 import { temporaryFolder } from '../../test/support/folders.js'
 import { hubServer } from '../../test/support/hub-server.js'
 import { startTinkerServer, type TinkerServer } from '../../test/tinker-server/index.js'
@@ -139,6 +139,71 @@ describe('a dry run of a recipe at paper scale', () => {
     )
     expect(stdout).not.toContain('on a server')
   })
+})
+
+describe('a recipe at paper scale whose earlier stages are missing', () => {
+  it('is refused with the advice of its dry run, one thing after the other', async () => {
+    const { run, env, cwd } = workplace()
+    const game = 'pasodoble-qwen3-1.7b'
+    const refused = async () => {
+      const { status, stdout, stderr } = await run('train', game)
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+      return stderr
+    }
+    const first = await refused()
+    expect(first).toContain(
+      `error: Qwen/Qwen3-1.7B is not there, which the stage ${game}-1-coldstart-proposer asks for`,
+    )
+    expect(first).toContain('hint: Next: sparring pull Qwen/Qwen3-1.7B --no-weights; --dry-run lists all 6')
+    env.HF_ENDPOINT = await hubOf('Qwen/Qwen3-1.7B')
+    await run('pull', 'Qwen/Qwen3-1.7B', '--no-weights')
+    expect(await refused()).toMatch(
+      /error: pasodoble-proposer\.jsonl is not there, .*\nhint: It holds conversations, one a line/,
+    )
+    for (const name of ['proposer', 'solver']) writeFileSync(join(cwd, `pasodoble-${name}.jsonl`), '')
+    const stage = await refused()
+    expect(stage).toContain(`/student is not there, which roles.proposer.model asks for.`)
+    expect(stage).toContain(`hint: Next: sparring train ${game}-1-coldstart-proposer; --dry-run lists all 3`)
+    expect(stage).not.toContain('sparring pull')
+    expect(readdirSync(cwd)).not.toContain('runs')
+  })
+})
+
+describe('a run on a server that cannot be asked', () => {
+  const game = ['train', 'pasodoble-tiny', '--set', 'engine.kind=tinker']
+  const adapters = ['proposer', 'solver'].flatMap((role) => ['--set', `roles.${role}.lora.rank=4`])
+
+  it('ends at once without the key that the hosted service needs, and leaves nothing', async () => {
+    const { run, env, cwd } = workplace()
+    env.TINKER_BASE_URL = ''
+    const { status, stderr } = await run(...game, ...adapters)
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/^\S+: pasodoble, .*, the hosted service$/m)
+    expect(stderr).toMatch(
+      /^error: https:\S+ wants a key, and TINKER_API_KEY is not set\.\nhint: .*TINKER_API_KEY/m,
+    )
+    expect(readdirSync(join(cwd, 'runs'))).toEqual([])
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'ends at once at the first %s while it is looked for',
+    async (signal) => {
+      const { cwd, env } = workplace()
+      let told = 0
+      const watch: CommandOptions['watch'] = (output, kill) => {
+        if (told > 0 || !output.includes('No server answers at')) return
+        told = performance.now()
+        kill(signal)
+      }
+      const { status, stderr } = await sparring([...game, ...adapters], { cwd, env, watch })
+      expect(status).toBe(130)
+      expect(stderr).toContain('http://127.0.0.1:9 (TINKER_BASE_URL)')
+      expect(stderr).toContain(
+        'No server answers at http://127.0.0.1:9 (TINKER_BASE_URL, for the role proposer): ',
+      )
+      expect(stderr).toContain('Ended before a round was begun.')
+    },
+  )
 })
 
 /** Requests of so many rounds are some, and no more than a dry run said; scores are samples and forwards are passes, by their routes. */

@@ -5,12 +5,13 @@ import type { Alarm } from '../runs/alarms.js'
 import { latestRunFolder, RunDirectory, requireRun } from '../runs/directory.js'
 import type { RunEvent } from '../runs/events.js'
 import { openMatch } from '../runs/match.js'
+import { requireEarlier } from '../runs/needs.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { type LoadedRecipe, loadRecipe } from '../runs/recipe.js'
 import { type Outcome, train as play } from '../runs/runner.js'
 import { checkUnchanged } from '../runs/unchanged.js'
 import { dryRun } from './dry-run.js'
-import { duration, interval, number } from './progress/format.js'
+import { counted, duration, interval, number } from './progress/format.js'
 import { createProgress, type Progress } from './progress/progress.js'
 
 export interface TrainFlags {
@@ -33,6 +34,7 @@ export async function train(
   const job = flags.resume ? await jobToResume(recipe, flags, parts) : await jobToStart(recipe, flags, parts)
   const { folder, loaded } = job
   if (flags.dryRun) return dryRun(loaded, flags.json ?? false, parts)
+  await requireEarlier(loaded, (name, seed) => loadRecipe(name, { seed, loadGame: parts.loadGame }))
   const run =
     folder === undefined
       ? await RunDirectory.openNew(loaded.name, loaded.recipe.seed)
@@ -179,10 +181,10 @@ function summary({ done, history }: Outcome, goOn: string): string[] {
     ? [
         ...change('held-out accuracy', 'heldout/accuracy'),
         ...change('  greedy', 'heldout/greedy'),
-        `  ${done.heldout.n} problems, 95 % intervals`,
+        `  ${counted(done.heldout.n, 'problem')}, 95 % intervals`,
       ]
     : []
-  const time = `${done.rounds} rounds, ${duration(done.seconds)}, ${done.run}`
+  const time = `${counted(done.rounds, 'round')}, ${duration(done.seconds)}, ${done.run}`
   const pause = done.paused && pauseLine(done.paused, done.rounds)
   const end = done.stopped ? `${pause ? 'Paused' : 'Ended'} early: ${time}\nGo on with: ${goOn}` : time
   return [...heldout, ...(pause === undefined ? [] : [pause]), end]

@@ -60,13 +60,23 @@ export class NotFiniteError extends SparringError {
 /** A remote service failed or refused. */
 export class ServiceError extends SparringError {
   override readonly name = 'ServiceError'
-  readonly code = 'service'
-  readonly exitStatus = 1
+  readonly code: 'service' | 'auth' = 'service'
+  readonly exitStatus: 1 | 2 = 1
   readonly retryable: boolean
 
   constructor(message: string, options: ErrorOptions & { retryable: boolean }) {
     super(message, options)
     this.retryable = options.retryable
+  }
+}
+
+/** A service wants a key, or does not let the one that it was given do this: the user sets another. */
+export class AuthError extends ServiceError {
+  override readonly code = 'auth'
+  override readonly exitStatus = 2
+
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, { ...options, retryable: false })
   }
 }
 

@@ -33,6 +33,8 @@ export interface RemoteModel {
   baseModel?: string
   /** Address of the server. @default the engine's */
   url?: string
+  /** Role that it plays, for messages. */
+  role?: string
 }
 
 export interface ChatMessage {

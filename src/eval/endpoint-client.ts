@@ -3,8 +3,10 @@
  * clearly what will not.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
-import { ConfigError, messageOf, ServiceError } from '../core/errors.js'
+import type { Dispatcher } from 'undici'
+import { messageOf, ServiceError } from '../core/errors.js'
+import { isPage } from '../core/page.js'
+import { openAgent } from '../core/proxy.js'
 import { type Findings, isPassing, Refused, refusal, type Target, words } from './endpoint-failure.js'
 
 export interface ClientOptions {
@@ -30,6 +32,8 @@ export class Transient extends Error {
   constructor(
     message: string,
     readonly waitMs?: number,
+    /** What to do where it does not pass. */
+    readonly hint?: string,
   ) {
     super(message)
   }
@@ -44,6 +48,11 @@ const DOUBTFUL_TRIES = 3
 /** Longest wait before another try, ms, whatever the service asks for. */
 const LONGEST_BACKOFF = 60_000
 const LONGEST_RETRY_AFTER = 300_000
+
+const usualHint =
+  'See whether the service runs and the address is right, then go on: answers that were given are kept.'
+const pageHint =
+  'A proxy or a login may stand in between: check the address, http_proxy and https_proxy, then go on: answers that were given are kept.'
 
 /** Silence after which a service is taken to list no models, ms. */
 const LIST_TIMEOUT = 10_000
@@ -67,7 +76,7 @@ export class EndpointClient {
     readonly key: string | undefined,
     readonly options: ClientOptions,
   ) {
-    this.#agent = openAgent(options.timeoutMs)
+    this.#agent = openAgent({ headersTimeout: options.timeoutMs, bodyTimeout: options.timeoutMs })
   }
 
   /**
@@ -117,14 +126,15 @@ export class EndpointClient {
   async #send(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<unknown> {
     const { statusCode, headers, text } = await this.#exchange(method, path, body, signal)
     if (statusCode >= 300 && statusCode < 400) throw new Refused(statusCode, String(headers.location ?? ''))
+    const page = isPage(text, String(headers['content-type'] ?? ''))
     if (statusCode >= 400) {
       if (!isPassing(statusCode, text)) throw new Refused(statusCode, text)
-      throw new Transient(`HTTP ${statusCode}: ${isPage(text) ? 'a web page' : words(text)}`, waitOf(headers))
+      throw new Transient(`HTTP ${statusCode}: ${page ? 'a web page' : words(text)}`, waitOf(headers))
     }
-    if (isPage(text)) throw new Transient('a web page in the place of an answer')
     try {
       return JSON.parse(text)
     } catch {
+      if (page) throw new Doubtful('a web page in the place of an answer', undefined, pageHint)
       throw new Transient('an answer that is no JSON, or was cut off')
     }
   }
@@ -182,41 +192,10 @@ export class EndpointClient {
     const { url, model } = this.target
     const times = tries === 1 ? 'once' : `${tries} times in a row`
     return new ServiceError(`${model} at ${url} failed ${times}: ${last.message}.`, {
-      hint: 'See whether the service runs and the address is right, then go on: answers that were given are kept.',
+      hint: last.hint ?? usualHint,
       cause: last,
       retryable: true,
     })
-  }
-}
-
-/** A proxy that hangs up fails the request: undici would go on connecting for ever. */
-class ProxyPool extends Pool {
-  override async connect(options: Dispatcher.ConnectOptions): Promise<never> {
-    return (super.connect(options) as Promise<never>).catch((cause) => {
-      throw new Error(`the proxy fails: ${messageOf(cause)}`, { cause })
-    })
-  }
-}
-
-/** Obeys http_proxy, https_proxy and no_proxy; this machine is asked directly. */
-function openAgent(timeoutMs: number): Dispatcher {
-  const { no_proxy, NO_PROXY } = process.env
-  const noProxy = [no_proxy ?? NO_PROXY, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',')
-  try {
-    return new EnvHttpProxyAgent({
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      noProxy,
-      clientFactory: (origin, options) => new ProxyPool(origin, options as Pool.Options),
-    })
-  } catch (cause) {
-    throw new ConfigError(
-      `The proxy that http_proxy or https_proxy names cannot be used: ${messageOf(cause)}.`,
-      {
-        hint: 'Give it as http://HOST:PORT, or unset the variable.',
-        cause,
-      },
-    )
   }
 }
 
@@ -226,10 +205,6 @@ async function rest(ms: number, { signal, retrySignal }: Patience, otherwise: Tr
     signal.throwIfAborted()
     throw otherwise
   })
-}
-
-function isPage(text: string): boolean {
-  return /^\s*<(!doctype|html|head|\?xml)/i.test(text)
 }
 
 /** Retry-After in seconds or as a date, and OpenAI's form in milliseconds. */

@@ -1,5 +1,5 @@
 /** What is said when a service refuses or fails: one sentence that names address and model, and what to do. */
-import { ServiceError } from '../core/errors.js'
+import { AuthError, ServiceError } from '../core/errors.js'
 import { nearest } from '../core/nearest.js'
 
 /** A refusal that another try will not mend. */
@@ -47,17 +47,15 @@ export function refusal(target: Target, path: string, refused: Refused, found: F
   const error = (message: string, hint: string) => new ServiceError(message, { hint, retryable: false })
   const { status } = refused
   if (status === 401 && !hasKey) {
-    return error(
-      `${url} wants a key, and ${apiKeyEnv} is not set.`,
-      `Set the environment variable ${apiKeyEnv} to a key of this service.`,
-    )
+    return new AuthError(`${url} wants a key, and ${apiKeyEnv} is not set.`, {
+      hint: `Set the environment variable ${apiKeyEnv} to a key of this service.`,
+    })
   }
   if (status === 401 || status === 403) {
     const what = status === 401 ? 'does not know the key' : `does not let the key use ${model}`
-    return error(
-      `${url} ${hasKey ? what : `refuses ${model} without a key`} (HTTP ${status}).`,
-      `Check that ${apiKeyEnv} holds a key of this service, and what that key may use.`,
-    )
+    return new AuthError(`${url} ${hasKey ? what : `refuses ${model} without a key`} (HTTP ${status}).`, {
+      hint: `Check that ${apiKeyEnv} holds a key of this service, and what that key may use.`,
+    })
   }
   if (status === 402 || status === 429) {
     return error(

@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Fault, openAiServer, type ServerScript, tokensOf } from '../../test/support/openai-server.js'
+import { pageServer } from '../../test/support/page-server.js'
+import { proxyServer } from '../../test/support/proxy-server.js'
 import { randomStream } from '../core/random.js'
 import type { Answer, AnswerParams, AnswerRequest } from './answerer.js'
 import { type Endpoint, type EndpointOptions, openEndpoint } from './endpoint.js'
@@ -116,27 +118,10 @@ describe('openEndpoint', () => {
   })
 
   describe('where a proxy is set', () => {
-    /** Leads every tunnel to the server, or hangs up. */
-    async function proxy(to?: string): Promise<string> {
-      const server = createServer().on('connect', (_, socket: Socket) => {
-        if (to === undefined) return socket.destroy()
-        const tunnel = connect(Number(new URL(to).port), '127.0.0.1', () => {
-          socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-          socket.pipe(tunnel).pipe(socket)
-        })
-        for (const end of [socket, tunnel]) end.on('error', () => {})
-      })
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      onTestFinished(() => {
-        server.close()
-      })
-      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    }
-
     it('asks through it, and this machine directly', async () => {
       const server = await openAiServer({ answer: bySeed })
       for (const [address, url] of [
-        [await proxy(server.url), 'http://service.invalid/v1'],
+        [(await proxyServer(server.url)).url, 'http://service.invalid/v1'],
         ['http://127.0.0.1:9', server.url],
       ]) {
         vi.stubEnv('http_proxy', address)
@@ -147,7 +132,7 @@ describe('openEndpoint', () => {
     })
 
     it('fails where it hangs up, and needs an address', async () => {
-      vi.stubEnv('http_proxy', await proxy())
+      vi.stubEnv('http_proxy', (await proxyServer()).url)
       const error = await errorOf(endpoint('http://service.invalid/v1', { retries: 0 }))
       expect(error.message).toMatch(/failed once: the proxy fails: .*\.$/)
       vi.stubEnv('http_proxy', 'http://127.0.0.1:9/path')
@@ -264,6 +249,13 @@ describe('a server that fails for now', () => {
     const error = await errorOf(endpoint(url))
     expect(error.message).toContain('failed 3 times in a row: ')
     expect(error.message).toMatch(said)
+  })
+
+  it('is given up after three web pages, whatever they begin with', async () => {
+    const { url } = await pageServer()
+    const error = await errorOf(endpoint(`${url}/v1`))
+    expect(error.message).toMatch(/failed 3 times in a row: a web page in the place of an answer\.$/)
+    expect(error.hint).toContain('A proxy or a login may stand in between')
   })
 
   it('is waited for where it answered before', async () => {

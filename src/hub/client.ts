@@ -7,6 +7,7 @@ import {
   ServiceError,
   SparringError,
 } from '../core/errors.js'
+import { isPage } from '../core/page.js'
 import type { HubFile, HubRepo } from './cache.js'
 
 export interface HubOptions {
@@ -61,7 +62,14 @@ export async function openHub(
   const asked = { name, revision, additionalFields: ['sha' as const], ...via }
   return {
     commit: () =>
-      asking(async () => (kind === 'model' ? await modelInfo(asked) : await datasetInfo(asked)).sha),
+      asking(async () => {
+        const { sha } = kind === 'model' ? await modelInfo(asked) : await datasetInfo(asked)
+        if (/^[0-9a-f]{40}$/.test(sha)) return sha
+        throw new ServiceError(`${new URL(via.hubUrl).host} does not say which commit ${name} is at.`, {
+          hint: `Check HF_ENDPOINT, if it is set, or ${instead}.`,
+          retryable: false,
+        })
+      }),
     list: (commit, all = false) =>
       asking(async () => {
         const files: HubFile[] = []
@@ -121,6 +129,7 @@ async function patientFetch(
         if (wait > 2 || !isHungUp(error)) throw error
       })
       if (response) {
+        refuseLogin(response)
         if (!response.ok) refusal.code = response.headers.get('x-error-code') ?? undefined
         if (wait > 2 || (response.status !== 429 && response.status < 500)) return response
         await response.body?.cancel()
@@ -128,6 +137,19 @@ async function patientFetch(
       await new Promise((resolve) => setTimeout(resolve, wait * 1000))
     }
   }
+}
+
+/** What the Hub is asked for is never a page, and its own refusals are none: such an answer is another's. */
+function refuseLogin({ status, headers, url }: Response): void {
+  const open = status < 300 || [401, 403, 407, 511].includes(status)
+  if (!open || !isPage('', headers.get('content-type') ?? '')) return
+  throw new ServiceError(
+    `${new URL(url).host} answers with a web page (HTTP ${status}) in the place of the Hub.`,
+    {
+      hint: 'A proxy or a login may stand in between: check HF_ENDPOINT, http_proxy and https_proxy, or take what the cache holds with --offline.',
+      retryable: false,
+    },
+  )
 }
 
 /** A connection that was kept open may have been closed over there by the time it is used. */
@@ -140,25 +162,12 @@ function isHungUp(error: unknown): boolean {
 
 /** Node's own fetch knows no proxies. */
 async function fetchThroughProxy(env: NodeJS.ProcessEnv): Promise<typeof fetch> {
-  const httpProxy = env.http_proxy ?? env.HTTP_PROXY
-  const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY
-  if (!httpProxy && !httpsProxy) return fetch
+  const { hasProxy, openAgent } = await import('../core/proxy.js')
+  if (!hasProxy(env)) return fetch
   const undici = await import('undici')
-  const noProxy = [env.no_proxy ?? env.NO_PROXY, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',')
-  const proxies = { ...(httpProxy && { httpProxy }), ...(httpsProxy && { httpsProxy }), noProxy }
-  try {
-    const dispatcher = new undici.EnvHttpProxyAgent(proxies)
-    const through = (input: string | URL, init?: object) => undici.fetch(input, { ...init, dispatcher })
-    return through as unknown as typeof fetch
-  } catch (cause) {
-    throw new ConfigError(
-      `The proxy that http_proxy or https_proxy names cannot be used: ${messageOf(cause)}.`,
-      {
-        hint: 'Give it as http://HOST:PORT, or unset the variable.',
-        cause,
-      },
-    )
-  }
+  const dispatcher = openAgent({}, env)
+  const through = (input: string | URL, init?: object) => undici.fetch(input, { ...init, dispatcher })
+  return through as unknown as typeof fetch
 }
 
 interface Failed extends HubRepo {
@@ -174,6 +183,13 @@ function explain(error: unknown, failed: Failed): unknown {
   if (error instanceof TypeError && /access token/.test(error.message)) {
     return new ConfigError('HF_TOKEN is no token of the Hub: it does not begin with hf_.', {
       hint: 'Set it to an access token of your account, or leave it unset.',
+    })
+  }
+  if (error instanceof SyntaxError) {
+    return new ServiceError(`The Hub's answer about ${name} is no JSON, or was cut off.`, {
+      hint: `See whether a proxy stands in between (HF_ENDPOINT, http_proxy, https_proxy), or ${instead}.`,
+      retryable: true,
+      cause: error,
     })
   }
   if (status === undefined) {

@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../test/support/folders.js'
 import { type HubRepo, hubServer } from '../../test/support/hub-server.js'
+import { proxyServer } from '../../test/support/proxy-server.js'
 import { ConfigError, DataError, ServiceError, type SparringError } from '../core/errors.js'
 import type { HubOptions } from './client.js'
 import { type HubSource, hubFiles } from './datasets.js'
@@ -137,20 +136,7 @@ describe('files of the Hub', () => {
 
   it('come through a proxy, where one is set', async () => {
     const { hub, env, read } = await setUp()
-    const tunnels: string[] = []
-    const proxy = createServer().on('connect', ({ url }, socket: Socket) => {
-      tunnels.push(url!)
-      const tunnel = connect(Number(new URL(hub.url).port), '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-        socket.pipe(tunnel).pipe(socket)
-      })
-      for (const end of [socket, tunnel]) end.on('error', () => {})
-    })
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      proxy.close()
-    })
-    const http_proxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const { url: http_proxy, tunnels } = await proxyServer(hub.url)
     const found = await read({ env: { ...env, HF_ENDPOINT: 'http://hub.invalid', http_proxy } })
     expect(readFileSync(found.paths[0]!)).toEqual(parquet)
     expect(new Set(tunnels)).toEqual(new Set(['hub.invalid:80']))

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../test/support/folders.js'
 import { type HubRepo, hubServer } from '../../test/support/hub-server.js'
+import { pageServer } from '../../test/support/page-server.js'
 import { CheckpointError, ConfigError, DataError, ServiceError, type SparringError } from '../core/errors.js'
 import {
   hubName,
@@ -53,6 +54,38 @@ async function errorOf(work: Promise<unknown>): Promise<SparringError> {
   expect(error).toBeInstanceOf(Error)
   return error as SparringError
 }
+
+describe('something else in the place of the Hub', () => {
+  it.each([
+    ['a login', '<div>Log in</div>', 'text/html', 200, / answers with a web page \(HTTP 200\)/, 'http_proxy'],
+    [
+      'a refusing proxy',
+      '<html>No</html>',
+      'text/html',
+      403,
+      / answers with a web page \(HTTP 403\)/,
+      'login',
+    ],
+    [
+      'half an answer',
+      '{"sha": "7403',
+      'application/json',
+      200,
+      /is no JSON, or was cut off\.$/,
+      '--offline',
+    ],
+    ['another service', '{"id": "x"}', 'application/json', 200, /does not say which commit/, 'HF_ENDPOINT'],
+  ])('is told as such, at once: %s', async (_, body, type, status, said, hint) => {
+    const pages = await pageServer(body, type, status)
+    const env = { HF_ENDPOINT: pages.url, HF_HOME: temporaryFolder() }
+    const error = await errorOf(pullModel({ model: 'some/model' }, { env }))
+    expect(error).toBeInstanceOf(ServiceError)
+    expect(error.message).toMatch(said)
+    expect(error.message).not.toContain('Unexpected token')
+    expect(error.hint).toContain(hint)
+    expect(pages.asked).toHaveLength(1)
+  })
+})
 
 describe('pullModel', () => {
   it('fetches what is needed and no more, once, under the commit that the revision stands for', async () => {

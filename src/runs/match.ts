@@ -171,6 +171,7 @@ function openPolicy(
     ...(lora && { lora }),
     ...(thinking !== undefined && { thinking }),
     remote: {
+      role: name,
       name: role.model,
       ...(baseModel !== undefined && { baseModel }),
       ...(url !== undefined && { url }),

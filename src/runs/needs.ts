@@ -54,6 +54,32 @@ export async function findNeeds(
   return { needs: key ? [...needs, key] : needs, bases }
 }
 
+/**
+ * Throws DataError with the advice of a dry run where a stage that comes first was not played, or a file that the run file
+ * says how to get is missing. What else may be missing is refused where it is opened.
+ */
+export async function requireEarlier(
+  loaded: LoadedRecipe,
+  load: (name: string, seed: number) => Promise<LoadedRecipe>,
+): Promise<void> {
+  const own = async (role: string) => (await modelNeed(loaded, role)).stage
+  const stages = await Promise.all(Object.keys(loaded.recipe.roles).map(own))
+  const sources = loaded.recipe.sources ?? {}
+  if (!stages.some(Boolean) && Object.keys(sources).length === 0) return
+  const { needs } = await findNeeds(loaded, load)
+  const missing = needs.filter(({ kind, found }) => kind !== 'key' && !found)
+  const first = missing.find((need) => need.recipe !== undefined || isEarlier(need) || need.name in sources)
+  if (!first) return
+  const { name, keys, recipe, get } = first
+  const asks =
+    recipe === undefined ? `${keys.join(', ')} asks for` : `the stage ${recipe} asks for (${keys.join(', ')})`
+  const how = get.startsWith('sparring ') ? `Next: ${get}` : `It holds ${get}`
+  const others = missing.length > 1 ? `; --dry-run lists all ${missing.length} that are missing` : ''
+  throw new DataError(`${name} is not there, which ${asks}.`, { hint: `${how}${others}.` })
+}
+
+const isEarlier = ({ kind, found }: Need) => kind === 'checkpoint' && !found
+
 interface Stage {
   recipe: string
   seed: number

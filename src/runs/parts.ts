@@ -16,6 +16,8 @@ export interface EngineSurroundings {
   /** Hears what is waited for. */
   onWait?: (sentence: string) => void
   onWarning?: (sentence: string) => void
+  /** Ends the opening of policies that live elsewhere, and whatever else is asked there. */
+  signal?: AbortSignal
   /** No server is asked: policies there have tokenizers and nothing else. */
   dry?: boolean
 }

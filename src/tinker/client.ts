@@ -18,6 +18,8 @@ export interface ConnectOptions {
   /** Ends everything of this service. */
   signal?: AbortSignal
   patience?: Partial<Patience>
+  /** How the user knows what is set here, for sentences. Default: the options and variables themselves. */
+  settings?: { url?: string; dialect?: string }
 }
 
 export interface Wait {
@@ -32,6 +34,8 @@ export interface Wait {
 export interface Patience {
   /** Without any success for so long, a request gives up, ms. Default 300 000. */
   giveUpMs: number
+  /** The same, where no server was ever reached at the address, ms. Default 15 000. */
+  reachMs: number
   /** First wait before another try, ms; doubles up to 30 s. Default 1000. */
   backoffMs: number
   /** Longest wait for a bill to be paid, ms. Default one hour, or what the server says. */
@@ -181,6 +185,11 @@ export interface Model {
   /** A sampler of the weights as they are now, in one request; not kept. */
   snapshot(options?: TrainOptions): Call<Sampler>
   loadWeights(path: string, options?: TrainOptions & { optimizer?: boolean }): Call<void>
+  /**
+   * Lets go of the labels of all requests that were answered: they will not be asked for again, as once the caller's own
+   * state that follows from them is on the disk. Bounds the journal; resolves when that is written.
+   */
+  forget(): Promise<void>
   /** Gives the model's place back; what was not saved is gone. */
   unload(options?: CallOptions): Call<void>
 }

@@ -17,6 +17,11 @@ type ClientConfig = Answer<'client/config'>
 
 const hostedHost = /(^|\.)thinkingmachines\.(dev|ai)$/
 
+/** The dialect of an address that is known. */
+export function dialectOfHost(url: string): DialectName | undefined {
+  return hostedHost.test(new URL(url).hostname) ? 'hosted' : undefined
+}
+
 const description = z.object({
   info: z.object({ title: z.string() }),
   paths: z.record(z.string(), z.unknown()),
@@ -51,6 +56,8 @@ interface Known {
   hearing: Hearing
   waits: WaitBoard
   signal: AbortSignal
+  /** How the user knows the dialect's setting, for sentences. */
+  dialectSetting: string
 }
 
 /**
@@ -85,15 +92,13 @@ export async function findDialect(
   }
   if (like !== 'openrl')
     known.hearing.warn(
-      `${transport.url} does not say what it is and is taken for ${like}: a step whose answer is lost is not sent again. Name its dialect if you know it.`,
+      `${transport.url} does not say which kind of server it is, and is taken for ${like}: a step whose answer is lost is not sent again. Set ${known.dialectSetting} to ${like} if that is right, or to what it is.`,
     )
-  const profile: Profile = { ...profiles[like], deduplicates: 'none' }
+  const profile: Profile = { ...profiles[like], deduplicates: 'none', guessed: true }
   return { profile, models: supported_models, config: config ?? {} }
 }
 
 async function identify(known: Known): Promise<DialectName | undefined> {
-  const { transport } = known
-  if (hostedHost.test(new URL(transport.url).hostname)) return 'hosted'
   const exchange = { method: 'GET', path: '../../openapi.json' } as const
   const described = await ask(known, 'openapi.json', exchange).catch((error) => {
     if (error instanceof Transport || !(error instanceof TinkerError)) throw error

@@ -68,6 +68,8 @@ export class Billing extends TinkerError {
 /** The key is missing, unknown, or not allowed to do this. */
 export class Auth extends TinkerError {
   readonly blame = 'auth'
+  override readonly code = 'auth'
+  override readonly exitStatus = 2
   constructor(message: string, details: Details = {}) {
     super(message, { ...details, retryable: false })
   }

@@ -3,86 +3,40 @@
  * killed finds there which requests the server may have carried out, and under which number and promise.
  *
  * One JSON object a line. `send` is on the disk before the request leaves, `accepted` once the server gave a promise,
- * `settled` once its outcome was known. Keys and data are never written: payloads stand there as digests.
+ * `settled` once its outcome was known. Keys and data are never written: payloads stand there as digests. A journal that
+ * has grown is written anew with what is still of use, beside the old one, and takes its place whole.
  */
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { CheckpointError, messageOf } from '../core/errors.js'
 import { makeFolders } from '../core/folders.js'
-import type { ModelSpec } from './client.js'
+import { JournalState, type Line, line, type Past } from './journal-state.js'
 
 const fileName = 'requests.jsonl'
 
-const modelSpec = z.custom<ModelSpec>((value) => {
-  const { baseModel, rank } = (value ?? {}) as Partial<ModelSpec>
-  return typeof baseModel === 'string' && Number.isInteger(rank)
-}, 'a base model and a rank belong here')
-
-const line = z.discriminatedUnion('event', [
-  z.object({ event: z.literal('session'), session: z.string(), url: z.string() }),
-  z.object({ event: z.literal('resumed') }),
-  z.object({
-    event: z.literal('send'),
-    id: z.int(),
-    kind: z.string(),
-    /** Absent for `create_model`. */
-    model: z.string().optional(),
-    /** Number within the model; for `create_model`, that of the model within the session. */
-    seq: z.int(),
-    label: z.string().optional(),
-    digest: z.string(),
-    spec: modelSpec.optional(),
-  }),
-  z.object({ event: z.literal('unloaded'), model: z.string() }),
-  z.object({ event: z.literal('accepted'), id: z.int(), request: z.string() }),
-  z.object({
-    event: z.literal('settled'),
-    id: z.int(),
-    outcome: z.enum(['done', 'failed']),
-    /** What the request gave, where that is small. */
-    result: z.unknown().optional(),
-  }),
-])
-type Line = z.output<typeof line>
-
-/** A request of an earlier process. */
-export interface PastRequest {
-  kind: string
-  model: string | undefined
-  seq: number
-  label: string | undefined
-  digest: string
-  spec: ModelSpec | undefined
-  /** Its promise; absent where the process ended before the server's answer. */
-  request: string | undefined
-  outcome: 'done' | 'failed' | undefined
-  result: unknown
-}
-
-export interface Past {
-  session: string
-  url: string
-  /** Times the session was taken up again. */
-  resumes: number
-  /** Models created in the session, those unloaded since included. */
-  models: number
-  requests: PastRequest[]
-}
+/** Bytes below which a journal is not written anew, and how many times what is of use it may hold. */
+const leastBytes = 256 * 1024
+const mostTimes = 4
 
 export class Journal {
-  #writes: Promise<void> = Promise.resolve()
+  /** The last session that was journaled here before this process. */
+  readonly past: Past | undefined
+  /** The last write that was begun or is to begin, and that one while it is still to begin. */
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
   #lines: string[] = []
-  #nextId: number
+  #bytes: number
+  #limit: number
 
   private constructor(
-    private readonly file: FileHandle,
+    private file: FileHandle,
     private readonly path: string,
-    /** The last session that was journaled here before this process. */
-    readonly past: Past | undefined,
-    nextId: number,
+    private readonly state: JournalState,
+    bytes: number,
   ) {
-    this.#nextId = nextId
+    this.past = state.past
+    this.#bytes = bytes
+    this.#limit = Math.max(leastBytes, bytes)
   }
 
   /** Opens the journal of a folder, which is made where there is none. A last line that was cut off is dropped. */
@@ -95,10 +49,12 @@ export class Journal {
         throw error
       })
       const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-      const { past, nextId } = pastOf(whole, path)
+      const state = stateOf(whole, path)
+      await rm(anew(path), { force: true })
       const file = await open(path, 'a')
-      await file.truncate(Buffer.byteLength(whole))
-      return new Journal(file, path, past, nextId)
+      const bytes = Buffer.byteLength(whole)
+      await file.truncate(bytes)
+      return new Journal(file, path, state, bytes)
     } catch (cause) {
       if (cause instanceof CheckpointError) throw cause
       throw new CheckpointError(`${path} cannot be opened: ${messageOf(cause)}.`, { cause })
@@ -115,13 +71,18 @@ export class Journal {
 
   /** Gives the id of the entry; resolves when it is on the disk. */
   async send(entry: Omit<Extract<Line, { event: 'send' }>, 'event' | 'id'>): Promise<number> {
-    const id = this.#nextId++
+    const id = this.state.nextId
     await this.#write({ event: 'send', id, ...entry })
     return id
   }
 
   unloaded(model: string): Promise<void> {
     return this.#write({ event: 'unloaded', model })
+  }
+
+  /** What is known of a model's requests will not be asked for again. */
+  forgotten(model: string): Promise<void> {
+    return this.#write({ event: 'forgotten', model })
   }
 
   accepted(id: number, request: string): Promise<void> {
@@ -133,78 +94,84 @@ export class Journal {
   }
 
   async close(): Promise<void> {
-    await this.#writes.catch(() => {})
+    await this.#last.catch(() => {})
     await this.file.close()
   }
 
   /** Lines that come while a write is under way go together in the next; after a failed write all others fail. */
   #write(entry: Line): Promise<void> {
-    this.#lines.push(`${JSON.stringify(entry)}\n`)
-    this.#writes = this.#writes.then(async () => {
-      const text = this.#lines.join('')
-      this.#lines = []
-      if (text === '') return
-      try {
-        await this.file.appendFile(text)
-        await this.file.datasync()
-      } catch (cause) {
-        throw new CheckpointError(`${this.path} cannot be written: ${messageOf(cause)}.`, {
-          hint: 'Make room on the disk; without its journal a run cannot be taken up safely.',
-          cause,
-        })
-      }
-    })
-    this.#writes.catch(() => {})
-    return this.#writes
+    this.state.apply(entry)
+    this.#lines.push(textOf(entry))
+    if (this.#next === undefined) {
+      this.#next = this.#last.then(() => {
+        this.#next = undefined
+        return this.#flush()
+      })
+      this.#next.catch(() => {})
+      this.#last = this.#next
+    }
+    return this.#next
+  }
+
+  async #flush(): Promise<void> {
+    const text = this.#lines.join('')
+    this.#lines = []
+    try {
+      await this.file.appendFile(text)
+      await this.file.datasync()
+      this.#bytes += Buffer.byteLength(text)
+      if (this.#bytes > this.#limit) await this.#renew()
+    } catch (cause) {
+      throw new CheckpointError(`${this.path} cannot be written: ${messageOf(cause)}.`, {
+        hint: 'Make room on the disk; without its journal a run cannot be taken up safely.',
+        cause,
+      })
+    }
+  }
+
+  /** Writes the journal anew. Where that fails the old one is whole, and goes on. */
+  async #renew(): Promise<void> {
+    this.state.reduce()
+    const waiting = this.#lines.length
+    const text = this.state.lines().map(textOf).join('')
+    try {
+      await writeSynced(anew(this.path), text)
+    } catch {
+      this.#limit = 2 * this.#bytes
+      return
+    }
+    this.#lines.splice(0, waiting)
+    await this.file.close()
+    await rename(anew(this.path), this.path)
+    this.file = await open(this.path, 'a')
+    this.#bytes = Buffer.byteLength(text)
+    this.#limit = Math.max(leastBytes, mostTimes * this.#bytes)
   }
 }
 
-function pastOf(text: string, path: string): { past: Past | undefined; nextId: number } {
-  let past: Past | undefined
-  let nextId = 0
-  const byId = new Map<number, PastRequest>()
+const anew = (path: string) => `${path}.new`
+const textOf = (entry: Line) => `${JSON.stringify(entry)}\n`
+
+async function writeSynced(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w')
+  try {
+    await file.writeFile(text)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+}
+
+function stateOf(text: string, path: string): JournalState {
+  const state = new JournalState()
   for (const [i, row] of text.split('\n').entries()) {
     if (row === '') continue
-    const entry = parse(row, `${path}:${i + 1}`)
-    if (entry.event === 'session') {
-      past = { session: entry.session, url: entry.url, resumes: 0, models: 0, requests: [] }
-      byId.clear()
-    } else if (!past) {
-      throw broken(`${path}:${i + 1}: a request before any session`)
-    } else if (entry.event === 'resumed') {
-      past.resumes++
-    } else if (entry.event === 'unloaded') {
-      past.requests = past.requests.filter(
-        ({ kind, model, result }) => (kind === 'create_model' ? result : model) !== entry.model,
-      )
-    } else if (entry.event === 'send') {
-      nextId = Math.max(nextId, entry.id + 1)
-      const { kind, model, seq, label, digest, spec } = entry
-      const request = {
-        kind,
-        model,
-        seq,
-        label,
-        digest,
-        spec,
-        request: undefined,
-        outcome: undefined,
-        result: undefined,
-      }
-      byId.set(entry.id, request)
-      if (kind === 'create_model') past.models = Math.max(past.models, seq + 1)
-      past.requests.push(request)
-    } else {
-      const request = byId.get(entry.id)
-      if (!request) continue
-      if (entry.event === 'accepted') request.request = entry.request
-      else {
-        request.outcome = entry.outcome
-        request.result = entry.result
-      }
-    }
+    const where = `${path}:${i + 1}`
+    const entry = parse(row, where)
+    if (entry.event !== 'session' && !state.begun) throw broken(`${where}: a request before any session`)
+    state.apply(entry)
   }
-  return { past, nextId }
+  return state
 }
 
 function parse(row: string, where: string): Line {

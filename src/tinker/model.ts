@@ -19,7 +19,8 @@ import type {
 } from './client.js'
 import type { Connection } from './connection.js'
 import { PromiseLost, SequenceConflict, ServerError, UserError } from './errors.js'
-import type { Journal, PastRequest } from './journal.js'
+import type { Journal } from './journal.js'
+import type { PastRequest } from './journal-state.js'
 import { counts, type PreparedLoss, prepareLoss } from './loss.js'
 import { type Kind, type Request, RequestQueue } from './request-queue.js'
 import { RemoteSampler } from './sampler.js'
@@ -208,6 +209,11 @@ export class RemoteModel implements Model {
       },
     }
     return this.#call('load_weights', options, (progress) => this.#queue.perform(request, progress))
+  }
+
+  async forget(): Promise<void> {
+    for (const [label, { outcome }] of this.#past) if (outcome) this.#past.delete(label)
+    await this.home.journal?.forgotten(this.id)
   }
 
   unload(options: CallOptions = {}): Call<void> {

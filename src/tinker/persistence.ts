@@ -45,6 +45,8 @@ export class Passing extends Error {
 
 const longestBackoffMs = 30_000
 const billPauseMs = 5000
+/** Tries at least that a server which never answered is given. */
+const reachTries = 5
 /** Tries in a row that a doubtful failure is given. */
 const doubtfulTries = 4
 
@@ -52,6 +54,10 @@ export interface Hearing {
   patience: Patience
   url: string
   warn: (sentence: string) => void
+  /** Whether the server ever answered. */
+  reached: () => boolean
+  /** How the user knows the address, for sentences. */
+  setting: string
 }
 
 /** The failures in a row of one request. */
@@ -59,6 +65,7 @@ export class Persistence {
   #failures = 0
   #doubts = 0
   #since = 0
+  readonly #begun = performance.now()
   #billedSince: number | undefined
 
   constructor(
@@ -82,13 +89,20 @@ export class Persistence {
       if (now - this.#billedSince >= patience.billingMs) throw this.#unpaid(failure)
       return rest(Math.min(billPauseMs, patience.billingMs), signal)
     }
+    const lost = failure.unsent && failure.status === undefined && !this.hearing.reached()
+    if (lost && now - this.#begun >= patience.reachMs) throw this.#unreached(failure)
     if (this.#failures === 0) this.#since = now
     this.#failures++
     this.#doubts = failure.kind === 'doubt' ? this.#doubts + 1 : 0
     if (this.#doubts >= doubtfulTries || now - this.#since >= patience.giveUpMs) throw this.#over(failure)
-    const wait = Math.min(longestBackoffMs, patience.backoffMs * 2 ** (this.#failures - 1))
-    if (this.#failures === 3)
-      this.hearing.warn(`${this.hearing.url}: ${this.what}: ${failure.message}; trying again.`)
+    const longest = lost ? patience.reachMs / reachTries : longestBackoffMs
+    const wait = Math.min(longest, patience.backoffMs * 2 ** (this.#failures - 1))
+    if (this.#failures === 3) {
+      const { url, setting, warn } = this.hearing
+      const seconds = Math.round(patience.reachMs / 1000)
+      if (lost) warn(`No server answers at ${url} (${setting}): ${failure.message}; trying for ${seconds} s.`)
+      else warn(`${url}: ${this.what}: ${failure.message}; trying again.`)
+    }
     await rest(wait * (0.5 + Math.random() / 2), signal)
   }
 
@@ -98,6 +112,14 @@ export class Persistence {
     if (failure.status !== undefined || failure.kind === 'doubt')
       return new ServerError(message, { cause: failure, hint: failure.hint ?? serverHint })
     return new Transport(message, { cause: failure, hint: transportHint })
+  }
+
+  #unreached(failure: Passing): Transport {
+    const { url, setting } = this.hearing
+    return new Transport(`No server answers at ${url} (${setting}): ${failure.message}.`, {
+      cause: failure,
+      hint: 'Start the server or correct its address, then run the same command again.',
+    })
   }
 
   #unpaid(failure: Passing): Billing {

@@ -1,10 +1,13 @@
 /** What the kinds of servers of the Tinker protocol do differently, as data. */
 
-export type DialectName = 'hosted' | 'skyrl' | 'tuft' | 'openrl'
+export const dialectNames = ['hosted', 'skyrl', 'tuft', 'openrl'] as const
+export type DialectName = (typeof dialectNames)[number]
 export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo'
 
 export interface Profile {
   dialect: DialectName
+  /** The server does not say so: it is the one that it is most like. */
+  guessed?: true
   /** The key TINKER_API_KEY must be set. */
   needsKey: boolean
   /** Encoding of `forward_backward`; `both`: protobuf, and JSON where the server turns out not to read it. */

@@ -1,12 +1,13 @@
 /** What the answers of a server mean: a value, a failure that may pass, or an error. */
+import { isPage } from '../core/page.js'
 import { Auth, SequenceConflict, type TinkerError, UserError } from './errors.js'
 import { Passing } from './persistence.js'
-import { isPage, jsonOfText } from './shape.js'
+import { jsonOfText } from './shape.js'
 import type { Reply, TransportLayer } from './transport.js'
 
 /** The JSON of a successful reply. Throws Passing where it is none. */
 export function jsonOf(reply: Reply): unknown {
-  return jsonOfText(reply.bytes.toString('utf8'))
+  return jsonOfText(reply.bytes.toString('utf8'), reply.type)
 }
 
 export interface Asked {
@@ -33,9 +34,8 @@ export function accept(reply: Reply, asked: Asked): void {
 export function refusal(status: number, said: string, { what, transport }: Asked): TinkerError {
   const { url } = transport
   if (status === 401 || status === 403) {
-    const message = transport.hasKey
-      ? `${url} does not let the key of TINKER_API_KEY do this (HTTP ${status}, ${what}): ${said}.`
-      : `${url} wants a key (HTTP ${status}), and TINKER_API_KEY is not set.`
+    if (!transport.hasKey) return keyless(url, ` (HTTP ${status})`)
+    const message = `${url} does not let the key of TINKER_API_KEY do this (HTTP ${status}, ${what}): ${said}.`
     return new Auth(message, { hint: 'Set TINKER_API_KEY to a key that this server knows.' })
   }
   if (status === 409) {
@@ -55,10 +55,16 @@ export function refusal(status: number, said: string, { what, transport }: Asked
   })
 }
 
+export function keyless(url: string, how = ''): Auth {
+  return new Auth(`${url} wants a key${how}, and TINKER_API_KEY is not set.`, {
+    hint: 'Set the environment variable TINKER_API_KEY to a key of this service.',
+  })
+}
+
 /** What the body of an error says, as one short line without its full stop. */
 export function wordsOf(reply: Reply): string {
   const text = reply.bytes.toString('utf8')
-  if (isPage(text)) return 'a web page'
+  if (isPage(text, reply.type)) return 'a web page'
   let said = text
   try {
     const body = JSON.parse(text)

@@ -8,7 +8,8 @@ import { unlessAborted } from './abort.js'
 import type { Progress } from './call.js'
 import { type Body, type Connection, Gone, type Reading } from './connection.js'
 import { PromiseLost, SequenceConflict, ServerError } from './errors.js'
-import type { Journal, PastRequest } from './journal.js'
+import type { Journal } from './journal.js'
+import type { PastRequest } from './journal-state.js'
 import { isFinal } from './persistence.js'
 
 export type Kind =

@@ -16,10 +16,12 @@ import type {
   SessionOptions,
 } from './client.js'
 import { Connection, type Limits } from './connection.js'
-import { findDialect, sdkVersion } from './dialect.js'
-import { Auth, UserError } from './errors.js'
+import { dialectOfHost, findDialect, sdkVersion } from './dialect.js'
+import { UserError } from './errors.js'
 import { Journal } from './journal.js'
 import type { Hearing } from './persistence.js'
+import { type Profile, profiles } from './profile.js'
+import { keyless } from './reply.js'
 import { RemoteSession } from './session.js'
 import { TransportLayer } from './transport.js'
 import { WaitBoard } from './waits.js'
@@ -28,6 +30,7 @@ import { type Answer, answers, type RequestBody } from './wire/endpoints.js'
 const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod'
 const defaultPatience: Patience = {
   giveUpMs: 300_000,
+  reachMs: 15_000,
   backoffMs: 1000,
   billingMs: 3600_000,
   heartbeatMs: 10_000,
@@ -39,20 +42,30 @@ const defaultPatience: Patience = {
  * ConfigError where the address is none.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Service> {
-  const url = addressOf(options.baseUrl ?? process.env.TINKER_BASE_URL ?? hostedUrl)
+  const url = addressOf(options.baseUrl ?? (process.env.TINKER_BASE_URL || hostedUrl))
   const closing = link([options.signal])
   const waits = new WaitBoard(options.onWait)
   const patience: Patience = { ...defaultPatience, ...options.patience }
   const transport = new TransportLayer(url, process.env.TINKER_API_KEY || undefined, patience.answerMs)
-  const hearing: Hearing = { patience, url, warn: (sentence) => options.onWarning?.(sentence) }
+  const { url: setting = settingOf(options), dialect: dialectSetting = 'dialect of connect' } =
+    options.settings ?? {}
+  const hearing: Hearing = {
+    patience,
+    url,
+    setting,
+    reached: () => transport.reached,
+    warn: (sentence) => options.onWarning?.(sentence),
+  }
+  const checkKey = ({ needsKey }: Profile) => {
+    if (needsKey && !transport.hasKey) throw keyless(url)
+  }
   let journal: Journal | undefined
   try {
-    const known = { transport, hearing, waits, signal: closing.signal }
-    const { profile, models, config } = await findDialect(known, options.dialect)
-    if (profile.needsKey && !transport.hasKey)
-      throw new Auth(`${url} wants a key, and TINKER_API_KEY is not set.`, {
-        hint: 'Set TINKER_API_KEY to a key of this service.',
-      })
+    const known = { transport, hearing, waits, signal: closing.signal, dialectSetting }
+    const named = options.dialect ?? dialectOfHost(url)
+    if (named) checkKey(profiles[named])
+    const { profile, models, config } = await findDialect(known, named)
+    checkKey(profile)
     if (config.billing_exception_max_pause_duration_sec && options.patience?.billingMs === undefined)
       patience.billingMs = config.billing_exception_max_pause_duration_sec * 1000
     const connection = new Connection(transport, profile, limitsOf(config), hearing, waits, closing.signal)
@@ -70,6 +83,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Service> {
     await transport.close()
     throw error
   }
+}
+
+function settingOf({ baseUrl }: ConnectOptions): string {
+  if (baseUrl !== undefined) return 'baseUrl'
+  return process.env.TINKER_BASE_URL ? 'TINKER_BASE_URL' : 'the hosted service'
 }
 
 class RemoteService implements Service {

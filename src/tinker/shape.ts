@@ -1,13 +1,15 @@
 /** Answers as values of the shape they should have; what is wrong with them may pass. */
 import type { z } from 'zod'
+import { isPage } from '../core/page.js'
 import { Passing } from './persistence.js'
 
 /** Throws Passing where the text is no JSON, which may be a proxy's doing. */
-export function jsonOfText(text: string): unknown {
-  if (isPage(text)) throw new Passing('a web page in the place of an answer', { kind: 'doubt' })
+export function jsonOfText(text: string, type = ''): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
+    if (isPage(text, type))
+      throw new Passing('a web page in the place of an answer', { kind: 'doubt', cause })
     throw new Passing('an answer that is no JSON, or was cut off', { kind: 'doubt', cause })
   }
 }
@@ -22,8 +24,4 @@ export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
     kind: 'doubt',
     cause: result.error,
   })
-}
-
-export function isPage(text: string): boolean {
-  return /^\s*<(!doctype|html|head|\?xml)/i.test(text)
 }

@@ -1,6 +1,7 @@
 /** HTTP to one server: one exchange at a time, nothing tried again here. */
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { messageOf, SparringError } from '../core/errors.js'
+import { openAgent, proxyFailure } from '../core/proxy.js'
 import { link } from './abort.js'
 import { Passing } from './persistence.js'
 import { Tokens } from './tokens.js'
@@ -31,6 +32,8 @@ export interface Reply {
 /** Nothing reached the server: it is safe to send again. */
 const unsent =
   /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/
+const isUnsent = (code: string, message: string) =>
+  unsent.test(code) || code === proxyFailure || /HTTP Tunneling$/.test(message)
 
 const settings: Agent.Options = {
   connections: 1000,
@@ -40,8 +43,9 @@ const settings: Agent.Options = {
 }
 
 export class TransportLayer {
-  readonly #kept = new Agent(settings)
-  readonly #fresh = new Agent({ ...settings, pipelining: 0 })
+  readonly #kept = openAgent(settings)
+  readonly #fresh = openAgent({ ...settings, pipelining: 0 })
+  #reached = false
   /** Where the server gives short-lived tokens for keys. */
   #tokens: Tokens | undefined
 
@@ -55,6 +59,11 @@ export class TransportLayer {
     private readonly answerMs: number,
   ) {
     this.base = `${url}/api/v1`
+  }
+
+  /** Whether the server ever answered. */
+  get reached(): boolean {
+    return this.#reached
   }
 
   get hasKey(): boolean {
@@ -140,13 +149,13 @@ export class TransportLayer {
     return link([signal], { ms: timeoutMs, late: () => new Passing('no answer', { silent: true }) })
   }
 
-  #send(
+  async #send(
     { method, path, body, type = 'application/json', headers, fresh = false }: Exchange,
     signal: AbortSignal,
     credential: string | undefined,
     url = new URL(`${this.base}/${path}`),
   ): Promise<Dispatcher.ResponseData> {
-    return (fresh ? this.#fresh : this.#kept).request({
+    const response = await (fresh ? this.#fresh : this.#kept).request({
       origin: url.origin,
       path: url.pathname + url.search,
       method,
@@ -159,6 +168,8 @@ export class TransportLayer {
       },
       body: body ?? null,
     })
+    this.#reached = true
+    return response
   }
 
   #failure(request: Exchange, cause: unknown, signal: AbortSignal): unknown {
@@ -168,7 +179,7 @@ export class TransportLayer {
     const code = (cause as NodeJS.ErrnoException).code ?? ''
     const message = messageOf(cause)
     const what = code === '' || message.includes(code) ? message : `${message} ${code}`
-    return new Passing(this.redact(what.trim()), { cause, unsent: unsent.test(code) })
+    return new Passing(this.redact(what.trim()), { cause, unsent: isUnsent(code, message) })
   }
 }
 

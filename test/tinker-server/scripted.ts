@@ -13,6 +13,8 @@ export interface Script {
   length?: number
   /** @default 112 */
   vocabulary?: number
+  /** What a completion of a prompt is, its end token included. @default made-up tokens */
+  says?: (prompt: Int32Array, index: number) => Int32Array
 }
 
 export interface ScriptedBackend extends Backend {
@@ -21,7 +23,7 @@ export interface ScriptedBackend extends Backend {
 }
 
 export function scriptedBackend(script: Script): ScriptedBackend {
-  const { sampleMs = 0, forwardMs = 0, stepMs = 0, length = 8, vocabulary = 112 } = script
+  const { sampleMs = 0, forwardMs = 0, stepMs = 0, length = 8, vocabulary = 112, says } = script
   let busyMs = 0
   let last: Promise<unknown> = Promise.resolve()
   const work = (ms: number): Promise<void> => {
@@ -38,8 +40,12 @@ export function scriptedBackend(script: Script): ScriptedBackend {
   const sampler: Sampler = {
     async sample(asked: Asked[], manner: Manner, done) {
       await work(sampleMs)
-      asked.forEach(({ n, seed }, request) => {
+      asked.forEach(({ n, seed, prompt }, request) => {
         const made = Array.from({ length: n }, (_, index): Completion => {
+          if (says) {
+            const tokens = says(prompt, index)
+            return { tokens, logprobs: new Float32Array(tokens.length).fill(-0.3), stop: 'stop' }
+          }
           const tokens = Int32Array.from(
             { length: Math.min(length, manner.maxTokens) },
             (_, t) => (seed + 31 * index + 7 * t) % vocabulary,

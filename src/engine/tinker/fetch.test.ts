@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../test/support/folders.js'
@@ -98,6 +98,27 @@ describe('the adapter of a policy on a server', () => {
     await policy.save(checkpoint)
     await engine.close()
     expect(await fetchAdapter(checkpoint, join(temporaryFolder(), 'fetched'))).toEqual(['some/base'])
+  })
+
+  it('stands on the model folder of the run file, whatever the server calls its model', async () => {
+    const server = await startTinkerServer({ dialect: 'hosted', models: { 'some/base': model } })
+    onTestFinished(() => server.close())
+    const root = temporaryFolder()
+    const saved = async (folder: string, name: string) => {
+      const engine = openTinkerEngine({ url: server.url, dialect: 'hosted' })
+      const lora = { rank: 4, alpha: 32, targets }
+      const policy = await engine.open({ model: folder, lora, seed: 7, remote: { name } })
+      const checkpoint = join(temporaryFolder(), 'role')
+      await policy.save(checkpoint)
+      await engine.close()
+      return checkpoint
+    }
+    const own = join(root, 'models/mine')
+    cpSync(model, own, { recursive: true, dereference: true })
+    const whole = await saved(own, 'models/mine')
+    expect(await fetchAdapter(whole, join(root, 'a'))).toEqual([own, 'some/base'])
+    for (const name of readdirSync(own)) if (name.endsWith('.safetensors')) rmSync(join(own, name))
+    expect(await fetchAdapter(whole, join(root, 'b'))).toEqual(['some/base'])
   })
 
   it('cannot be had of a server that keeps it', async () => {

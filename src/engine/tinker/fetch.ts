@@ -1,11 +1,12 @@
 /** Fetches the adapter of a saved policy from the server that keeps it, as a PEFT folder. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { readdir, rename, rm } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
 import { extract } from 'tar'
 import { CheckpointError, messageOf, ServiceError } from '../../core/errors.js'
-import { hubName } from '../../hub/models.js'
+import { makeFolders } from '../../core/folders.js'
+import { hubName, modelOrigin } from '../../hub/models.js'
 import type { ConnectOptions, Service } from '../../tinker/client.js'
 import { connect } from '../../tinker/service.js'
 import { asWriteError } from '../hf/files.js'
@@ -24,24 +25,40 @@ export async function fetchAdapter(
   options: Pick<ConnectOptions, 'onWait' | 'onWarning' | 'signal' | 'patience'> = {},
 ): Promise<string[]> {
   const saved = await requireSaved(checkpoint)
-  await mkdir(to, { recursive: true }).catch((error) => Promise.reject(asWriteError(to, error)))
+  await makeFolders(to).catch((error) => Promise.reject(asWriteError(to, error)))
   const archive = join(to, 'archive.tar.gz')
-  const service = await connect({ baseUrl: saved.url, ...options })
+  const service = await connect({
+    baseUrl: saved.url,
+    ...(saved.dialect && { dialect: saved.dialect }),
+    settings: { url: `which keeps ${checkpoint}`, dialect: 'engine.dialect of the run' },
+    ...options,
+  })
   try {
     await downloadFrom(service, saved, archive)
   } finally {
     await service.close()
   }
   await unpack(archive, to, saved)
-  const { tokenizer, base_model } = saved
-  const tokenizerOf = tokenizer.name?.replace(/@[^@]*$/, '')
+  return basesOf(saved)
+}
+
+/** The model folder of the run file comes first, unless it is known to be another of the Hub's models than was trained. */
+async function basesOf({ tokenizer: { folder, name }, base_model }: SavedPolicy): Promise<string[]> {
+  const here = existsSync(folder)
+  const origin = here ? (await modelOrigin(folder))?.model : undefined
+  const named = name === undefined || isPath(name, folder) ? undefined : name
+  const known = origin ?? named?.replace(/@[^@]*$/, '')
   // The tokenizer may be that of a sibling of the model that was trained.
-  if (tokenizerOf !== undefined && hubName(base_model) && tokenizerOf !== base_model) return [base_model]
-  const whole = existsSync(tokenizer.folder) && (await readdir(tokenizer.folder)).some(isWeights)
-  return [...(whole ? [tokenizer.folder] : []), ...(tokenizer.name ? [tokenizer.name] : []), base_model]
+  if (known !== undefined && hubName(base_model) && known !== base_model) return [base_model]
+  const usable = here && ((await readdir(folder)).some(isWeights) || !hubName(base_model))
+  return [...(usable ? [folder] : []), ...(named ? [named] : []), base_model]
 }
 
 const isWeights = (name: string) => name.endsWith('.safetensors')
+
+/** Whether the run file named the model by its folder. */
+const isPath = (name: string, folder: string) =>
+  resolve(folder).replaceAll('\\', '/').endsWith(join('/', name).replaceAll('\\', '/').replace(/\/+$/, ''))
 
 /** Servers give archives of sampler weights only, and checkpoints are training states: those are loaded and saved anew. */
 async function downloadFrom(service: Service, saved: SavedPolicy, archive: string): Promise<void> {

@@ -44,7 +44,7 @@ export class TinkerEngine implements Engine {
     const lora = saved ? undefined : checkLora(spec.lora)
     const folder = saved ? tokenizerFolder(saved, spec.model) : spec.model
     const tokenizer = await openTokenizer(folder, spec)
-    const server = await this.#servers.at(spec.remote?.url)
+    const server = await this.#servers.at(spec.remote, saved && spec.model)
     const { service } = server
     if (saved && saved.url !== service.url)
       this.#warn(`${spec.model} was saved on ${saved.url}, and is asked for from ${service.url}.`)

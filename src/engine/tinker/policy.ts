@@ -265,6 +265,7 @@ export class TinkerPolicy implements Policy {
     const { baseModel, rank, trainAttention = true, trainMlp = true } = this.home.spec
     return {
       url: this.#url,
+      ...(!this.#profile.guessed && { dialect: this.#profile.dialect }),
       path,
       base_model: baseModel,
       rank,

@@ -4,6 +4,7 @@ import { messageOf } from '../../core/errors.js'
 import type { Patience, Service, Session, Wait } from '../../tinker/client.js'
 import type { DialectName } from '../../tinker/profile.js'
 import { connect } from '../../tinker/service.js'
+import type { RemoteModel } from '../engine.js'
 
 export interface TinkerEngineOptions {
   /** Address of the server, without /api/v1. @default TINKER_BASE_URL, else the hosted service */
@@ -17,6 +18,8 @@ export interface TinkerEngineOptions {
   /** Hears of what went wrong and is tried again, and of what a server does otherwise than asked. */
   onWarning?: ((sentence: string) => void) | undefined
   patience?: Partial<Patience> | undefined
+  /** Ends everything that is asked of servers. */
+  signal?: AbortSignal | undefined
 }
 
 export interface Server {
@@ -34,11 +37,11 @@ export class Servers {
 
   constructor(private readonly options: TinkerEngineOptions) {}
 
-  /** Throws what `connect` throws. */
-  at(given: string | undefined): Promise<Server> {
-    const url = given ?? this.options.url ?? process.env.TINKER_BASE_URL
+  /** `kept` names what the server keeps of an earlier run. Throws what `connect` throws. */
+  at({ url: own, role }: RemoteModel = {}, kept?: string): Promise<Server> {
+    const url = own ?? this.options.url ?? (process.env.TINKER_BASE_URL || undefined)
     const key = url ?? ''
-    const known = this.#open.get(key) ?? this.#connect(url)
+    const known = this.#open.get(key) ?? this.#connect(url, this.#settingOf(own, role, kept))
     this.#open.set(key, known)
     known.catch(() => this.#open.delete(key))
     return known
@@ -48,8 +51,17 @@ export class Servers {
     for (const server of this.#open.values()) await (await server.catch(() => undefined))?.service.close()
   }
 
-  async #connect(url: string | undefined): Promise<Server> {
-    const { dialect, journal, onWait, onWarning, patience } = this.options
+  /** How the user knows an address. */
+  #settingOf(own: string | undefined, role: string | undefined, kept: string | undefined): string {
+    if (role === undefined && kept !== undefined) return `which keeps ${kept}`
+    if (own !== undefined) return `roles.${role ?? 'ROLE'}.url`
+    const variable = process.env.TINKER_BASE_URL ? 'TINKER_BASE_URL' : 'the hosted service'
+    const setting = this.options.url === undefined ? variable : 'engine.url'
+    return role === undefined ? setting : `${setting}, for the role ${role}`
+  }
+
+  async #connect(url: string | undefined, setting: string): Promise<Server> {
+    const { dialect, journal, onWait, onWarning, patience, signal } = this.options
     const service = await connect({
       ...(url !== undefined && { baseUrl: url }),
       ...(dialect && { dialect }),
@@ -57,6 +69,8 @@ export class Servers {
       ...(onWait && { onWait: (wait) => onWait(sentenceOf(wait)) }),
       ...(onWarning && { onWarning }),
       ...(patience && { patience }),
+      ...(signal && { signal }),
+      settings: { url: setting, dialect: 'engine.dialect' },
     })
     try {
       await giveBack(service, onWarning)
