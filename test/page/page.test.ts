@@ -1,12 +1,12 @@
 /** Every view of the page, in Chromium, against runs that the program played. */
-import { mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sparring } from '../support/command.js'
 import { hasBrowser, openBrowser, openPage, serve } from './browser.js'
-import { hostile, makeHostile, play, playCritic } from './runs.js'
+import { done, hostile, makeDamaged, makeHostile, play, playRollback, resume } from './runs.js'
 
 describe.skipIf(!hasBrowser)('the page', () => {
   const place = mkdtempSync(join(tmpdir(), 'sparring-page-'))
@@ -18,14 +18,18 @@ describe.skipIf(!hasBrowser)('the page', () => {
 
   beforeAll(async () => {
     mkdirSync(runs)
-    await play(runs, 'pasodoble-tiny', 4)
+    await play(runs, 'pasodoble-tiny', { rounds: 4 })
     await play(runs, 'gar-tiny')
+    await play(runs, 'gar-partial-tiny')
     await play(runs, 'grpo-tiny')
-    await playCritic(runs)
+    await play(runs, 'solver-critic-tiny', { rounds: 2, as: 'critic' })
+    await playRollback(runs, 'rolled')
+    await done(['arena', join(runs, 'pasodoble-tiny'), '--questions', '4'])
     makeHostile(runs, 'pasodoble-tiny')
+    makeDamaged(runs, 'pasodoble-tiny', 'damaged')
     server = await serve(runs)
     browser = await openBrowser()
-  }, 240_000)
+  }, 600_000)
   afterAll(async () => {
     await browser?.close()
     await server?.close()
@@ -49,12 +53,12 @@ describe.skipIf(!hasBrowser)('the page', () => {
     it('are listed, found and opened by keys', async () => {
       await show('/')
       await page.getByRole('link', { name: 'gar-tiny' }).waitFor()
-      expect(await page.locator('.virtual .row').count()).toBe(5)
+      expect(await page.locator('.virtual .row').count()).toBe(8)
       expect(await text('.virtual .row:has-text("pasodoble-tiny")')).toMatch(
         /finished[\s\S]*4 of 4[\s\S]*% → /,
       )
       await page.keyboard.press('/')
-      await page.keyboard.type('gar')
+      await page.keyboard.type('gar-tiny')
       await page.keyboard.press('Escape')
       expect(await page.locator('.virtual .row').count()).toBe(1)
       await page.keyboard.press('j')
@@ -159,9 +163,119 @@ describe.skipIf(!hasBrowser)('the page', () => {
     it('grows while it is played', async () => {
       await show('/run/grpo-tiny')
       await page.getByText('1 of 1').waitFor()
-      const args = ['train', '--run', join(runs, 'grpo-tiny'), '--resume', '--rounds', '2']
-      expect((await sparring(args)).status).toBe(0)
+      await resume(runs, 'grpo-tiny', 2)
       await page.getByText('2 of 2').waitFor()
+    })
+
+    it('grows in a comparison, too', async () => {
+      await show('/compare?run=grpo-tiny&run=gar-tiny')
+      await page.getByText('2 of 2').waitFor()
+      const chart = page.locator('figure', { has: page.getByRole('img', { name: /^heldout\/accuracy\./ }) })
+      await chart.locator('summary').click()
+      await expect.poll(() => chart.locator('tbody tr').count()).toBe(3)
+      await resume(runs, 'grpo-tiny', 3)
+      await page.getByText('3 of 3').waitFor()
+      await expect.poll(() => chart.locator('tbody tr').last().innerText()).toMatch(/^3\s/)
+    })
+
+    it('marks alarms, rollbacks and resumes in its charts', async () => {
+      await show('/run/rolled')
+      const plot = page.getByRole('img', { name: /^solver reward mean\./ })
+      await plot.waitFor()
+      const journal = readFileSync(join(runs, 'rolled', 'journal.jsonl'), 'utf8')
+        .trim()
+        .split('\n')
+      const records = journal.map((line) => JSON.parse(line))
+      const back = records.filter(({ kind }) => kind === 'rollback')
+      expect(back.length).toBeGreaterThan(1)
+      const { round, to, alarm } = back[0]
+      const words = `rollback to round ${to} (${alarm})`
+      expect(await plot.getAttribute('aria-label')).toContain(
+        `round ${round} alarm ${alarm}; round ${round} ${words}`,
+      )
+      await plot.locator('.mark').first().waitFor({ state: 'attached' })
+      expect(await plot.locator('.mark-rollback b').first().getAttribute('title')).toContain(
+        `round ${round}: ${words}`,
+      )
+      await plot.focus()
+      for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowLeft')
+      const figure = page.locator('figure', { has: plot })
+      expect(await figure.locator('.legend').innerText()).toContain(words)
+      await figure.locator('summary').click()
+      const rows = figure.locator('tbody tr')
+      await expect.poll(() => rows.count()).toBe(5)
+      expect(await rows.first().innerText()).toContain(words)
+      expect(await rows.nth(2).innerText()).toContain('ended and resumed')
+      expect(await rows.nth(3).innerText()).not.toContain('resumed')
+      await page.getByText(`Round ${round}: ${alarm} took the run back to round ${to}.`).waitFor()
+      await show('/run/rolled/metrics')
+      await page.locator('.mark-key').getByText('rollback').waitFor()
+      await page.goto(`file://${join(runs, 'rolled', 'report.html')}`)
+      await page.locator('.mark-rollback').first().waitFor({ state: 'attached' })
+    })
+
+    it('shows who beats whom among its snapshots', async () => {
+      const arena = JSON.parse(readFileSync(join(runs, 'pasodoble-tiny', 'arena.json'), 'utf8'))
+      expect(arena.rounds).toEqual([0, 2, 4])
+      await show('/run/pasodoble-tiny')
+      await page.getByRole('link', { name: 'Cross-play' }).click()
+      const cells = await page.locator('table.matrix tbody td').allInnerTexts()
+      const scores = arena.cells.flat().map(({ score }: { score: number | null }) => score?.toFixed(2) ?? '–')
+      expect(cells).toEqual(scores)
+      const [first] = arena.cells[0]
+      expect(await page.locator('table.matrix tbody td').first().getAttribute('title')).toContain(
+        `over ${first.n} tasks`,
+      )
+      const elo = page.locator('figure', { has: page.getByRole('img', { name: /^Elo over rounds\./ }) })
+      await elo.locator('summary').click()
+      const ratings = await elo.locator('tbody tr').allInnerTexts()
+      expect(ratings.map((row) => row.split(/\s+/)[0])).toEqual(['0', '2', '4'])
+      const { elo: best, low, high } = arena.elo.taker[2]
+      expect(ratings[2]!.split('\t')[1]).toMatch(
+        new RegExp(`^${Math.round(best)} \\[${Math.round(low)}, ${Math.round(high)}\\]$`),
+      )
+      await show('/run/gar-tiny')
+      await page.getByRole('link', { name: 'Settings' }).waitFor()
+      expect(await page.getByRole('link', { name: 'Cross-play' }).count()).toBe(0)
+      const file = join(place, 'played.html')
+      await done(['report', join(runs, 'pasodoble-tiny'), '--out', file])
+      await page.goto(`file://${file}`)
+      await page.getByRole('link', { name: 'Cross-play' }).click()
+      expect(await page.locator('table.matrix tbody td').allInnerTexts()).toEqual(scores)
+    })
+
+    it('counts the planted errors that a critic finds', async () => {
+      await show('/run/critic/game')
+      const table = page.locator('table', {
+        has: page.getByText('Planted errors, and the same solutions untouched'),
+      })
+      await table.waitFor()
+      const rollouts = ['000001', '000002'].flatMap((round) => {
+        const text = readFileSync(join(runs, 'critic', 'rollouts', `round-${round}`, 'critic.jsonl'), 'utf8')
+        return text
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line).parts)
+      })
+      const planted = rollouts.filter(({ kind }) => kind === 'planted')
+      const found = planted.filter((each) => each.first_error === each.planted)
+      expect(planted.length).toBeGreaterThan(0)
+      expect(await table.locator('tr', { hasText: 'found at their step' }).innerText()).toMatch(
+        new RegExp(`${((100 * found.length) / planted.length).toFixed(1)} %\\s+of ${planted.length}`),
+      )
+      await page.getByRole('img', { name: /^recall of planted errors/ }).waitFor()
+    })
+
+    it('says what of its files could not be read', async () => {
+      await show('/run/damaged')
+      await page.getByText('1 line could not be read and is left out: metrics.jsonl (1)').waitFor()
+      await show('/run/damaged/rollouts?role=solver')
+      await page.getByText('2 lines could not be read and are left out.').waitFor()
+      const file = join(place, 'damaged.html')
+      await done(['report', join(runs, 'damaged'), '--out', file])
+      await page.goto(`file://${file}`)
+      expect(await text('.notice')).toContain('3 lines of its files could not be read')
+      await page.getByText(/metrics\.jsonl \(1\), rollouts\/round-000001\/solver\.jsonl \(2\)/).waitFor()
     })
   })
 
@@ -261,6 +375,37 @@ describe.skipIf(!hasBrowser)('the page', () => {
       expect(await text('.exhibit')).toMatch(/(Solution|Planted error|Untouched twin).*#\d/)
       expect(await page.locator('.solution-steps li').count()).toBeGreaterThan(0)
     })
+
+    it('shows in the solution which step a critique calls the first error', async () => {
+      const file = join(runs, 'critic', 'rollouts', 'round-000001', 'critic.jsonl')
+      const critiques = readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const line = critiques.findIndex(({ parts }) => parts.kind === 'planted' && parts.first_error !== null)
+      expect(line).toBeGreaterThanOrEqual(0)
+      const { planted, first_error: claimed } = critiques[line].parts
+      await show(`/run/critic/match?round=1&role=critic&line=${line}`)
+      const exhibit = page.locator('.exhibit', { has: page.locator('.card.here') })
+      await exhibit.waitFor()
+      const step = (n: number) => exhibit.locator(`.solution-steps li[value="${n}"]`)
+      expect(await step(planted).innerText()).toContain('error planted here')
+      expect(await step(claimed).innerText()).toContain('called the first error')
+      expect(await exhibit.locator('.card.here').innerText()).toContain(`first error: step ${claimed}`)
+    })
+
+    it('says of partial traces that what lies behind them is uncounted', async () => {
+      await show('/run/gar-partial-tiny/match?round=1&role=reasoner&line=0')
+      await page.getByText('each is cut behind its third slice').waitFor()
+      expect(await page.locator('.chain-list .card').first().locator('.slice').count()).toBeLessThanOrEqual(3)
+      expect(await page.locator('.chain-list .grade').allInnerTexts(), 'nobody has seen an answer').toEqual([
+        '–',
+        '–',
+      ])
+      await show('/run/gar-tiny/match?round=1&role=reasoner&line=0')
+      await page.locator('.chain-list .slice').first().waitFor()
+      expect(await page.getByText('Partial traces').count()).toBe(0)
+    })
   })
 
   describe('hostile texts', () => {
@@ -304,6 +449,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
       '/run/pasodoble-tiny/rollouts',
       '/run/gar-tiny/match?round=1&role=reasoner&line=0',
       '/run/critic',
+      '/run/pasodoble-tiny/arena',
+      '/run/critic/match?round=1&role=critic&line=0',
+      '/run/rolled/metrics',
       '/compare?run=gar-tiny&run=grpo-tiny',
     ]
 

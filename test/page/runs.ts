@@ -4,39 +4,60 @@ import { join } from 'node:path'
 import { sparring } from '../support/command.js'
 
 const small: Record<string, string[]> = {
-  'pasodoble-tiny': ['anchors.every=2', 'anchors.heldout.n=24', 'settings.texts_per_round=3'],
+  'pasodoble-tiny': [
+    'anchors.every=2',
+    'anchors.heldout.n=24',
+    'settings.texts_per_round=3',
+    'checkpoint.snapshots=2',
+  ],
   'gar-tiny': ['anchors.heldout.n=8', 'settings.problems_per_round=3', 'settings.answers=3'],
+  'gar-partial-tiny': ['anchors.heldout.n=8', 'settings.problems_per_round=2', 'settings.answers=2'],
   'grpo-tiny': ['anchors.heldout.n=8', 'settings.problems_per_round=4', 'settings.answers=4'],
+  'solver-critic-tiny': [
+    'anchors.heldout.n=8',
+    'settings.problems_per_round=3',
+    'settings.answers=3',
+    'settings.evidence_share=0.5',
+  ],
+}
+
+export interface PlayOptions {
+  rounds?: number
+  /** Folder within `runs`; the recipe's name where absent. */
+  as?: string
+  set?: string[]
 }
 
 /** Plays a recipe with small settings into `runs/NAME`, one round where no more are asked for. */
-export async function play(runs: string, name: keyof typeof small, rounds = 1): Promise<void> {
-  const sets = [...small[name]!, 'engine.threads=1'].flatMap((set) => ['--set', set])
-  const run = join(runs, name)
-  const { status, stderr } = await sparring([
-    'train',
-    name,
-    '--run',
-    run,
-    '--rounds',
-    String(rounds),
-    ...sets,
-  ])
-  if (status !== 0) throw new Error(stderr)
+export async function play(
+  runs: string,
+  recipe: keyof typeof small,
+  { rounds = 1, as = recipe, set = [] }: PlayOptions = {},
+): Promise<void> {
+  const sets = [...small[recipe]!, ...set, 'engine.threads=1'].flatMap((each) => ['--set', each])
+  await done(['train', recipe, '--run', join(runs, as), '--rounds', String(rounds), ...sets])
 }
 
-/** Solver and critic from the same starter model, which knows nothing of critiques. */
-export async function playCritic(runs: string): Promise<void> {
-  const file = join(runs, '..', 'critic.yaml')
-  const role = '{model: models/tiny, optim: {learning_rate: 1e-4}}'
-  writeFileSync(
-    file,
-    `{game: solver-critic, rounds: 2, engine: {kind: local, threads: 1}, roles: {solver: ${role}, critic: ${role}},
-      settings: {problems: arithmetic, problems_per_round: 2, answers: 3, critiques: 1, split: links, warmup: 1,
-        evidence_share: 0.5, solver: {system: '', user: '{question}', max_tokens: 64, max_prompt_tokens: 128},
-        critic: {system: '', user: "{question}\\n{steps}", max_tokens: 48, max_prompt_tokens: 384}}}`,
-  )
-  const { status, stderr } = await sparring(['train', file, '--run', join(runs, 'critic')])
+/** Goes on with a run. */
+export function resume(runs: string, name: string, rounds: number): Promise<void> {
+  return done(['train', '--run', join(runs, name), '--resume', '--rounds', String(rounds)])
+}
+
+/** A run that an alarm takes back whenever it can, and that ended after round 3 and was gone on with. */
+export async function playRollback(runs: string, name: string): Promise<void> {
+  const set = [
+    'anchors.every=2',
+    'checkpoint.every=5',
+    'alarms.truncation_high={do: rollback, threshold: -1, window: 1}',
+    'alarms.rollback.most=1000',
+  ]
+  await play(runs, 'grpo-tiny', { rounds: 3, as: name, set })
+  await resume(runs, name, 5)
+}
+
+/** Runs the program, which must end well. */
+export async function done(args: string[]): Promise<void> {
+  const { status, stderr } = await sparring(args)
   if (status !== 0) throw new Error(stderr)
 }
 
@@ -60,4 +81,18 @@ export function makeHostile(runs: string, of: string): void {
     lines[i] = JSON.stringify({ ...record, text, parts, token_lengths: undefined, token_logprobs: undefined })
   }
   writeFileSync(join(folder, role), lines.join('\n'))
+}
+
+/** A copy of a run with one line of its metrics and two of its rollouts cut in the middle. */
+export function makeDamaged(runs: string, of: string, name: string): void {
+  const run = join(runs, name)
+  cpSync(join(runs, of), run, { recursive: true })
+  cutLines(join(run, 'metrics.jsonl'), [2])
+  cutLines(join(run, 'rollouts', 'round-000001', 'solver.jsonl'), [0, 3])
+}
+
+function cutLines(file: string, at: readonly number[]): void {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  for (const i of at) lines[i] = lines[i]!.slice(0, 20)
+  writeFileSync(file, lines.join('\n'))
 }

@@ -27,6 +27,6 @@ function dueIn({ checkpoint, anchors, alarms }: Config): (round: number) => bool
   const { data } = alarmsSchema.safeParse(alarms ?? {})
   // The best anchor so far is kept where an alarm may go back to it.
   if (data && mayRollBack(data)) every.push(anchors?.every)
-  const steps = every.filter((each) => typeof each === 'number' && each > 0)
+  const steps = every.filter((each): each is number => typeof each === 'number' && each > 0)
   return (round) => steps.some((step) => round % step === 0)
 }

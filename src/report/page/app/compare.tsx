@@ -72,7 +72,9 @@ function Compared({ comparison }: { comparison: Comparison }) {
                 <th scope="row">held-out</th>
                 {runs.map(({ id, anchor }) => (
                   <td key={id}>
-                    <Change anchor={anchor} />
+                    <span class="inline">
+                      <Change anchor={anchor} />
+                    </span>
                   </td>
                 ))}
               </tr>

@@ -155,7 +155,7 @@ function Row({ run, chosen, toggle }: { run: RunSummary; chosen: boolean; toggle
             class="alarm-count"
             title={alarms.map(({ name, round: at }) => `${plain(name)}, round ${at}`).join('\n')}
           >
-            {alarms.length} <small>{plain(alarms.at(-1)!.name)}</small>
+            {alarms.length} <small class="line">{plain(alarms.at(-1)!.name)}</small>
           </span>
         )}
       </span>

@@ -15,6 +15,8 @@ export interface Curve {
   /** Ends of an interval around every value. */
   low?: (number | null)[] | undefined
   high?: (number | null)[] | undefined
+  /** Whether those are to be told with the value: a confidence interval, not the least and largest of joined rounds. */
+  interval?: boolean
   /** Draws the values as dots, where there are few. */
   dots?: boolean
 }
@@ -103,7 +105,7 @@ export function LineChart(props: LineChartProps) {
         head={['round', ...curves.map(({ label }) => label), ...(isMarked ? ['marked'] : [])]}
         rows={to.map((round, i) => [
           from[i] === round ? round : `${from[i]}–${round}`,
-          ...curves.map(({ values }) => number(values[i])),
+          ...curves.map((curve) => told(curve, i)),
           ...(isMarked ? [textOf(marksWithin(marks, from[i]!, round))] : []),
         ])}
       />
@@ -115,6 +117,12 @@ export function LineChart(props: LineChartProps) {
 function moveCursor(plot: uPlot, left: number): void {
   const move: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = plot.setCursor
   move({ left, top: 10 }, true, true)
+}
+
+/** With its interval, where it has one. */
+function told({ values, low, high, interval }: Curve, i: number): string {
+  const isWide = interval && low?.[i] != null && high?.[i] != null
+  return isWide ? `${number(values[i])} [${number(low[i])}, ${number(high[i])}]` : number(values[i])
 }
 
 /** Marks beyond these are in the table. */

@@ -83,6 +83,8 @@ export function Grade({ grade }: { grade: boolean | null }) {
 /** Whether an answer agrees with the label. */
 export function gradeOf({ parts, reward }: Rollout): boolean | null {
   if (typeof parts.verdict === 'string') return parts.verdict === 'equal'
+  // Of a partial trace nobody has seen an answer.
+  if (parts.verdict === null) return null
   if (typeof parts.right === 'boolean') return parts.right
   return reward === null ? null : reward > 0
 }
@@ -100,7 +102,8 @@ export function Facts({ rollout }: { rollout: Rollout }) {
         <AdvantageBar advantage={advantage} />
       </span>
       <span>
-        {number(tokens)} tokens{stop && stop !== 'eos' && <em class="bad"> {words(stop)}</em>}
+        {number(tokens)} tokens
+        {stop && stop !== 'eos' && <em class={stop === 'stop' ? 'note' : 'bad'}> {words(stop)}</em>}
       </span>
       <span title="mean log-probability of its tokens, nats">log-prob {number(logprob)}</span>
       {trained === false && <span class="note">entered no update</span>}

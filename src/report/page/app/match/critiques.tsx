@@ -1,7 +1,10 @@
 /** Solutions beside what the critic said of them; planted errors and their twins among them. */
+import { useEffect } from 'preact/hooks'
 import type { Critique } from '../../../api/match.js'
+import type { RolloutRef } from '../../../api/rollouts.js'
 import { stepsOf } from '../../view/chain.js'
 import { number } from '../../view/format.js'
+import { sameRef } from '../../view/inlined.js'
 import { Block, Completion, Plain } from '../texts.js'
 import { Facts } from './answers.js'
 import { type MatchProps, Step } from './match.js'
@@ -15,10 +18,14 @@ const kinds = {
 export function Critiques({ run, match, heat, color }: MatchProps) {
   const { critiques } = match
   const role = critiques[0]!.rollout.role
+  // There may be dozens above the one that was asked for.
+  useEffect(() => {
+    if (match.at.role === role) document.querySelector('.exhibit .here')?.scrollIntoView({ block: 'center' })
+  }, [match.at])
   return (
     <Step title={`Critiques of the ${role}`} color={color(role)}>
       {exhibits(critiques).map((own) => (
-        <Exhibit key={own[0]!.rollout.line} {...{ run, own, heat }} />
+        <Exhibit key={own[0]!.rollout.line} {...{ run, own, heat }} at={match.at} />
       ))}
     </Step>
   )
@@ -35,7 +42,8 @@ function exhibits(critiques: readonly Critique[]): Critique[][] {
   return [...groups.values()]
 }
 
-function Exhibit({ run, own, heat }: { run: string; own: Critique[]; heat: boolean }) {
+function Exhibit(props: { run: string; own: Critique[]; heat: boolean; at: RolloutRef }) {
+  const { run, own, heat, at } = props
   const { of, answer, right, plantedStep, rollout } = own[0]!
   const steps = stepsOf(rollout.prompt)
   const blamed = new Set(own.flatMap(({ firstError }) => firstError ?? []))
@@ -70,7 +78,11 @@ function Exhibit({ run, own, heat }: { run: string; own: Critique[]; heat: boole
       </section>
       <div class="critique-list">
         {own.map((critique) => (
-          <section key={critique.rollout.line} class="card" aria-label="Critique">
+          <section
+            key={critique.rollout.line}
+            class={sameRef(critique.rollout, at) ? 'card here' : 'card'}
+            aria-label="Critique"
+          >
             <header>
               <Said critique={critique} />
               {critique.score !== null && <small>score {number(critique.score)}</small>}

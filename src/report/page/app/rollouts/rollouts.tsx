@@ -174,7 +174,7 @@ function Row({ run, row, detail }: { run: string; row: RolloutRow; detail: RunDe
       </span>
       <span role="cell" class="stack wide">
         <span>{number(tokens)}</span>
-        {stop && stop !== 'eos' && <small class="bad">{words(stop)}</small>}
+        {stop && stop !== 'eos' && <small class={stop === 'stop' ? '' : 'bad'}>{words(stop)}</small>}
       </span>
       <span role="cell" class="stack">
         <span>{outcome === null ? '–' : plain(words(outcome))}</span>

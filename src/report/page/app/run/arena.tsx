@@ -46,6 +46,7 @@ function Ratings({ detail, arena }: { detail: RunDetail; arena: ArenaAnswer }) {
         values: elo[side].map((rating) => rating.elo),
         low: elo[side].map(({ low }) => low),
         high: elo[side].map(({ high }) => high),
+        interval: true,
         dots: true,
       }))}
     />

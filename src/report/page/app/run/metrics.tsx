@@ -141,6 +141,7 @@ function MetricChart({ detail, chart, from, to, columns, ...rest }: MetricChartP
       values: columns[metric]?.mean ?? [],
       low: ends ? columns[ends[0]]?.mean : columns[metric]?.min,
       high: ends ? columns[ends[1]]?.mean : columns[metric]?.max,
+      interval: ends !== undefined,
       dots: (columns[metric]?.mean ?? []).filter((value) => value !== null).length < 25,
     }))
   }, [columns, chart, dark])

@@ -26,8 +26,9 @@ export function Overview({ detail, version }: { detail: RunDetail; version: numb
 
 export function Health({ detail }: { detail: RunDetail }) {
   const { history, id, rollbacks } = detail
-  const active = history.filter((alarm) => alarm.active)
-  if (history.length === 0) {
+  const alarms = byName(history)
+  const active = alarms.filter(([alarm]) => alarm!.active)
+  if (alarms.length === 0) {
     return (
       <Section title="Health" class="health">
         <p class="lamp fine">No alarm so far.</p>
@@ -39,12 +40,12 @@ export function Health({ detail }: { detail: RunDetail }) {
       title="Health"
       class="health"
       note={
-        active.length === 0 ? 'No alarm holds now.' : `${active.length} of ${history.length} alarms hold now.`
+        active.length === 0 ? 'No alarm holds now.' : `${active.length} of ${alarms.length} alarms hold now.`
       }
     >
       <ul>
-        {history.toReversed().map((alarm) => (
-          <AlarmItem key={`${alarm.name} ${alarm.round}`} run={id} alarm={alarm} />
+        {alarms.map((own) => (
+          <AlarmItem key={own[0]!.name} run={id} alarms={own} />
         ))}
       </ul>
       {rollbacks.map(({ round, to, alarm }) => (
@@ -56,6 +57,14 @@ export function Health({ detail }: { detail: RunDetail }) {
   )
 }
 
+/** Each alarm with all times that it began, the newest first; those that hold now before the others. */
+function byName(history: readonly Alarm[]): Alarm[][] {
+  const names = new Map<string, Alarm[]>()
+  for (const alarm of history.toReversed()) names.set(alarm.name, [...(names.get(alarm.name) ?? []), alarm])
+  const all = [...names.values()]
+  return [...all.filter(([alarm]) => alarm!.active), ...all.filter(([alarm]) => !alarm!.active)]
+}
+
 /** What a run did about an alarm. */
 const deeds: Record<string, string> = {
   warn: 'The run warned and went on.',
@@ -64,8 +73,12 @@ const deeds: Record<string, string> = {
   stop: 'The run was ended.',
 }
 
-function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
-  const { name, round, value, threshold, formula, message, active, action, behind } = alarm
+/** Earlier times that are named; the others are counted. */
+const NAMED = 12
+
+function AlarmItem({ run, alarms }: { run: string; alarms: Alarm[] }) {
+  const [newest, ...before] = alarms
+  const { name, round, value, threshold, formula, message, active, action, behind } = newest!
   const [was, limit] = against(value, threshold)
   return (
     <li class={active ? 'lamp on' : 'lamp past'}>
@@ -83,6 +96,23 @@ function AlarmItem({ run, alarm }: { run: string; alarm: Alarm }) {
       </p>
       {action && <p class="note">{deeds[action] ?? plain(words(action))}</p>}
       <Link to={{ page: 'rollouts', run, query: behind }}>Rollouts behind it</Link>
+      {before.length > 0 && (
+        <p class="note">
+          Before that in {before.length === 1 ? 'round' : 'rounds'}{' '}
+          {before.slice(0, NAMED).map((each, i) => (
+            <span key={each.round}>
+              {i > 0 && ', '}
+              <Link
+                to={{ page: 'rollouts', run, query: each.behind }}
+                title={`was ${against(each.value, each.threshold).join(', threshold ')}`}
+              >
+                {each.round}
+              </Link>
+            </span>
+          ))}
+          {before.length > NAMED && ` and ${before.length - NAMED} more`}
+        </p>
+      )}
     </li>
   )
 }
@@ -138,6 +168,7 @@ function AnchorChart(props: { run: string; series: AnchorSeries[]; dark: boolean
         values: column(points, 'value'),
         low: column(points, 'low'),
         high: column(points, 'high'),
+        interval: true,
         dots: at.length < 60,
       }))}
       open={(from, to) => go({ page: 'rollouts', run, query: { from, to, role: 'heldout' } })}

@@ -32,7 +32,10 @@ const kinds: readonly (readonly [Spread, string])[] = [
 /** Rewards, advantages and lengths of a role. */
 export function Distributions({ detail, version }: { detail: RunDetail; version: number }) {
   const roles = detail.parts.map(({ name }) => name)
-  const [role, setRole] = useState(roles.at(-1) ?? '')
+  const played = roles.filter((name) =>
+    detail.metrics.some((metric) => metric.name === `${name}/reward/mean`),
+  )
+  const [role, setRole] = useState(played.at(-1) ?? roles.at(-1) ?? '')
   const [of, setOf] = useState<Spread>('reward')
   return (
     <Section
@@ -63,7 +66,7 @@ function OverRounds(props: { detail: RunDetail; version: number; query: Histogra
     <Await asked={asked}>
       {(answer) =>
         answer.counts.length === 0 ? (
-          <p class="note">Nothing was counted yet.</p>
+          <p class="note">Nothing to count so far.</p>
         ) : (
           <Pair detail={detail} answer={answer} of={query.of} />
         )

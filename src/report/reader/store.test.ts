@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { BigRun } from '../../../test/support/big-run.js'
+import { temporaryFolder } from '../../../test/support/folders.js'
+import { RolloutStore } from './store.js'
+
+const ROUNDS = 12
+
+async function storeOf(most: number): Promise<RolloutStore> {
+  const folder = join(temporaryFolder(), 'run')
+  BigRun.write(folder, { rounds: ROUNDS })
+  const store = new RolloutStore(folder, most)
+  await store.list(ROUNDS)
+  return store
+}
+
+describe('RolloutStore', () => {
+  it('reads as many rounds as fit into its memory, the newest, and says that it reads no more', async () => {
+    const whole = await storeOf(2 ** 20)
+    const rounds = whole.within()
+    expect(await whole.read(rounds, 'solver')).toEqual({ read: ROUNDS, of: ROUNDS })
+    const each = (await whole.block(1, 'solver')).bytes
+    const small = await storeOf(5 * each)
+    const coverage = await small.read(rounds, 'solver')
+    expect(coverage).toEqual({ read: 5, of: ROUNDS, ends: 'memory' })
+    expect(await small.read(rounds, 'solver')).toEqual(coverage)
+    expect([...small.files(rounds, 'solver')].map(({ round }) => round)).toEqual([12, 11, 10, 9, 8])
+    expect(await small.read(small.within(1, 4), 'solver')).toEqual({ read: 4, of: 4 })
+    expect(await small.read(small.within(1, 4), 'proposer')).toEqual({ read: 4, of: 4 })
+  })
+})
