@@ -11,7 +11,12 @@ const small: Record<string, string[]> = {
     'checkpoint.snapshots=2',
   ],
   'gar-tiny': ['anchors.heldout.n=8', 'settings.problems_per_round=3', 'settings.answers=3'],
-  'gar-partial-tiny': ['anchors.heldout.n=8', 'settings.problems_per_round=2', 'settings.answers=2'],
+  'gar-partial-tiny': [
+    'anchors.heldout.n=8',
+    'settings.problems_per_round=2',
+    'settings.answers=2',
+    'settings.probe_every=0',
+  ],
   'grpo-tiny': ['anchors.heldout.n=8', 'settings.problems_per_round=4', 'settings.answers=4'],
   'solver-critic-tiny': [
     'anchors.heldout.n=8',

@@ -67,7 +67,7 @@ function RunsList({ runs }: { runs: RunSummary[] }) {
         <input
           ref={search}
           type="search"
-          placeholder="Search name, game, model, status"
+          placeholder="Name, game, model, status"
           aria-label="Search runs"
           value={wanted}
           onInput={(event) => setWanted(event.currentTarget.value)}

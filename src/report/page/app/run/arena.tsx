@@ -43,9 +43,9 @@ function Ratings({ detail, arena }: { detail: RunDetail; arena: ArenaAnswer }) {
       curves={(['taker', 'setter'] as const).map((side) => ({
         label: arena[side],
         color: roleColor(arena[side], detail.parts, dark),
-        values: elo[side].map((rating) => rating.elo),
-        low: elo[side].map(({ low }) => low),
-        high: elo[side].map(({ high }) => high),
+        values: elo[side].map((rating) => Math.round(rating.elo)),
+        low: elo[side].map(({ low }) => Math.round(low)),
+        high: elo[side].map(({ high }) => Math.round(high)),
         interval: true,
         dots: true,
       }))}
