@@ -12,7 +12,7 @@ import {
   exportWeights,
 } from '../engine/hf/export.js'
 import { asWriteError } from '../engine/hf/files.js'
-import { savedFile } from '../engine/tinker/saved.js'
+import { requireSaved, savedFile } from '../engine/tinker/saved.js'
 import { hubName, pulledModel } from '../hub/models.js'
 import { type Parts, parts as realParts } from '../runs/parts.js'
 import { findInRun } from './model.js'
@@ -55,18 +55,24 @@ export async function exportFetched(
   options: ExportOptions,
 ): Promise<Exported> {
   checkForm(checkpoint, true, options.form ?? 'peft')
-  const { fetchAdapter } = await import('../engine/tinker/fetch.js')
+  const { basesOf, fetchAdapter } = await import('../engine/tinker/fetch.js')
+  const names = await basesOf(await requireSaved(checkpoint))
+  const known = names.find((name) => existsSync(name) || pulledModel(name) !== undefined)
+  if (options.form === 'merged' && known === undefined) throw withoutBase(checkpoint, names.at(-1)!)
   const fetched = await mkdtemp(`${resolve(to)}.fetched-`).catch((error) => {
     throw asWriteError(to, error)
   })
+  const abort = new AbortController()
+  const end = () => abort.abort()
+  process.once('SIGINT', end).once('SIGTERM', end)
   try {
     const say = (text: string) => process.stderr.write(`${text}\n`)
-    const names = await fetchAdapter(checkpoint, fetched, {
+    await fetchAdapter(checkpoint, fetched, {
       onWait: ({ what, seconds }) => say(`waiting ${Math.round(seconds)} s for ${what}`),
       onWarning: say,
-    })
-    const known = names.find((name) => existsSync(name) || pulledModel(name) !== undefined)
-    if (options.form === 'merged' && known === undefined) throw withoutBase(checkpoint, names.at(-1)!)
+      signal: abort.signal,
+    }).finally(() => process.off('SIGINT', end).off('SIGTERM', end))
+    abort.signal.throwIfAborted()
     return await exportWeights(fetched, to, { ...options, base: known ?? names[0] })
   } catch (error) {
     throw saidOf(checkpoint, error, [await realpath(fetched), fetched])

@@ -43,7 +43,7 @@ export async function fetchAdapter(
 }
 
 /** The model folder of the run file comes first, unless it is known to be another of the Hub's models than was trained. */
-async function basesOf({ tokenizer: { folder, name }, base_model }: SavedPolicy): Promise<string[]> {
+export async function basesOf({ tokenizer: { folder, name }, base_model }: SavedPolicy): Promise<string[]> {
   const here = existsSync(folder)
   const origin = here ? (await modelOrigin(folder))?.model : undefined
   const named = name === undefined || isPath(name, folder) ? undefined : name
