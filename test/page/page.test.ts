@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     it('shows its settings', async () => {
       await show('/run/pasodoble-tiny')
       await page.getByRole('link', { name: 'Overview' }).waitFor()
-      await page.keyboard.press('5')
+      await page.keyboard.press('6')
       await page.getByText('"tau_low": 0.2').waitFor()
     })
 
@@ -203,10 +203,10 @@ describe.skipIf(!hasBrowser)('the page', () => {
       expect(await figure.locator('.legend').innerText()).toContain(words)
       await figure.locator('summary').click()
       const rows = figure.locator('tbody tr')
-      await expect.poll(() => rows.count()).toBe(5)
-      expect(await rows.first().innerText()).toContain(words)
-      expect(await rows.nth(2).innerText()).toContain('ended and resumed')
-      expect(await rows.nth(3).innerText()).not.toContain('resumed')
+      await expect.poll(() => rows.count()).toBe(6)
+      expect(await rows.nth(round).innerText()).toContain(words)
+      expect(await rows.nth(3).innerText()).toContain('ended and resumed')
+      expect(await rows.nth(4).innerText()).not.toContain('resumed')
       await page.getByText(`Round ${round}: ${alarm} took the run back to round ${to}.`).waitFor()
       await show('/run/rolled/metrics')
       await page.locator('.mark-key').getByText('rollback').waitFor()
@@ -377,7 +377,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     })
 
     it('shows in the solution which step a critique calls the first error', async () => {
-      const file = join(runs, 'critic', 'rollouts', 'round-000001', 'critic.jsonl')
+      const file = join(runs, 'critic', 'rollouts', 'round-000002', 'critic.jsonl')
       const critiques = readFileSync(file, 'utf8')
         .trim()
         .split('\n')
@@ -385,7 +385,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       const line = critiques.findIndex(({ parts }) => parts.kind === 'planted' && parts.first_error !== null)
       expect(line).toBeGreaterThanOrEqual(0)
       const { planted, first_error: claimed } = critiques[line].parts
-      await show(`/run/critic/match?round=1&role=critic&line=${line}`)
+      await show(`/run/critic/match?round=2&role=critic&line=${line}`)
       const exhibit = page.locator('.exhibit', { has: page.locator('.card.here') })
       await exhibit.waitFor()
       const step = (n: number) => exhibit.locator(`.solution-steps li[value="${n}"]`)
@@ -450,7 +450,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       '/run/gar-tiny/match?round=1&role=reasoner&line=0',
       '/run/critic',
       '/run/pasodoble-tiny/arena',
-      '/run/critic/match?round=1&role=critic&line=0',
+      '/run/critic/match?round=2&role=critic&line=0',
       '/run/rolled/metrics',
       '/compare?run=gar-tiny&run=grpo-tiny',
     ]
