@@ -1,7 +1,7 @@
 /** sparring metrics: a run's metrics and rollouts, in the forms that other tools read. */
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../core/errors.js'
+import { isFolder } from '../core/folders.js'
 import { openSource } from '../report/export/source.js'
 import { printable } from './failure.js'
 import { claimFile, claimFolder } from './output.js'
@@ -28,7 +28,8 @@ export async function metrics(run: string, flags: MetricsFlags): Promise<void> {
   }
   const source = await openSource(run)
   const inFolder = form === 'tensorboard' || form === 'cookbook'
-  const path = inFolder || !isFolder(to) ? to : join(to, `${rollouts ? 'rollouts' : 'metrics'}.${form}`)
+  const path =
+    inFolder || !(await isFolder(to)) ? to : join(to, `${rollouts ? 'rollouts' : 'metrics'}.${form}`)
   await (inFolder ? claimFolder : claimFile)(path, '--to')
   const rows = await writers[rollouts ? 'rollouts' : form](source, path)
   if (json) {
@@ -53,8 +54,4 @@ const writers: Record<MetricsForm | 'rollouts', Writer> = {
 function formOf(to: string, rollouts = false): MetricsForm {
   if (rollouts || to.endsWith('.parquet')) return 'parquet'
   return to.endsWith('.csv') ? 'csv' : 'tensorboard'
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }

@@ -22,7 +22,8 @@ export async function makeFolders(path: string): Promise<string | undefined> {
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
+/** Whether there is a folder at a path that can be looked at. */
+export async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),
     () => false,
