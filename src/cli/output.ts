@@ -1,17 +1,12 @@
 /** Files and folders that a command shall write: whether they can be is found out before the work, not after it. */
-import { open, rm, stat } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError, messageOf } from '../core/errors.js'
-import { makeFolders } from '../core/folders.js'
+import { isFolder, makeFolders } from '../core/folders.js'
 
 /** Makes the folders above a file. Throws ConfigError where the file cannot be written; `flag` names it to the user. */
 export async function claimFile(path: string, flag = '--out'): Promise<void> {
-  if (
-    await stat(path).then(
-      (found) => found.isDirectory(),
-      () => false,
-    )
-  ) {
+  if (await isFolder(path)) {
     throw new ConfigError(`${path} is a folder.`, { hint: `Name a file with ${flag}.` })
   }
   await claim(path, dirname(path), `${path}.partial`, `Name a file that can be written with ${flag}.`)
