@@ -70,7 +70,7 @@ function Exhibit(props: { run: string; own: Critique[]; heat: boolean; at: Rollo
                   <Plain text={text} />
                 </bdi>
                 {k === plantedStep && <small> error planted here</small>}
-                {blamed.has(k) && <small> called the first error</small>}
+                {blamed.has(k) && <small>{k === plantedStep ? ' · ' : ' '}called the first error</small>}
               </li>
             ))}
           </ol>
