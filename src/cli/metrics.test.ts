@@ -37,7 +37,7 @@ describe('sparring metrics', () => {
 
   it('says what cannot be done', async () => {
     const { cwd, metrics } = workplace()
-    mkdirSync(join(cwd, 'new'))
+    mkdirSync(join(cwd, 'new', 'checkpoints'), { recursive: true })
     writeFileSync(join(cwd, 'new/config.json'), '{}')
     const refused = async (...args: string[]) => {
       const { status, stderr } = await metrics(...args)

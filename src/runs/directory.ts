@@ -109,6 +109,13 @@ export class RunDirectory {
     )
   }
 
+  /** Says to readers that a process went on after a round; nothing is resumed from it. */
+  async appendResume(round: number): Promise<void> {
+    await writing(this.path, 'resumes.jsonl', () =>
+      this.disk.append(this.at('resumes.jsonl'), jsonLine({ round })),
+    )
+  }
+
   /** The row that the field's viewers read. */
   async listCheckpoint(round: number, roles: string[]): Promise<void> {
     const name = folderName(round)

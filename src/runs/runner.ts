@@ -69,7 +69,10 @@ export async function train(match: Match, run: RunDirectory, options: TrainOptio
     const resumed = await ledger.resume()
     if (resumed !== undefined) requireRounds(resumed.round)
     await run.writeConfig(options.config)
-    if (resumed !== undefined) return resumed
+    if (resumed !== undefined) {
+      await run.appendResume(resumed.round)
+      return resumed
+    }
     const position = { round: 0, state: JSON.stringify(fresh) }
     await settle(position, { metrics: {}, rollouts: [] }, {})
     return position

@@ -11,11 +11,15 @@ export function temporaryFolder(): string {
   return folder
 }
 
-/** The files of a run folder by path, as text; times, the only thing that may differ between two runs, taken out. */
+/**
+ * The files of a run folder by path, as text, without what may differ between two runs: times, and where processes went on
+ * with it.
+ */
 export function filesOfRun(folder: string, within = ''): Record<string, string> {
   const files: Record<string, string> = {}
   for (const entry of readdirSync(join(folder, within), { withFileTypes: true })) {
     const name = join(within, entry.name)
+    if (entry.name === 'resumes.jsonl') continue
     if (entry.isDirectory()) Object.assign(files, filesOfRun(folder, name))
     else files[name] = readFileSync(join(folder, name), 'utf8').replace(/"time\/[^"]*":[^,}]*,?/g, '')
   }

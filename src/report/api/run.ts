@@ -132,7 +132,7 @@ export interface RunDetail extends RunSummary {
   seconds: number
   /** Alarms took the run back to the checkpoint of an earlier round: what `round` and those since `to` gave was undone. */
   rollbacks: { round: number; to: number; alarm: string }[]
-  /** Rounds after which the run ended and was gone on with, as far as its files tell. */
+  /** Rounds after which the run ended, or from whose checkpoint it went on after it was killed. */
   resumes: number[]
   /** Lines that could not be read and are left out, by file; of rollouts, in what was read so far. */
   damaged: { file: string; lines: number }[]

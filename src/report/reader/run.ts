@@ -19,7 +19,7 @@ import { matchOf } from './match.js'
 import { MetricsIndex } from './metrics.js'
 import { bandOf, type Config, panelsOf, rolesOf } from './parts.js'
 import { rolloutOf } from './record.js'
-import { resumesOf } from './resumes.js'
+import { readResumes } from './resumes.js'
 import { statusOf } from './status.js'
 import { RolloutStore } from './store.js'
 
@@ -167,7 +167,7 @@ export class RunReader {
       checkpoints: await this.#checkpoints(),
       skipped: journal.skipped.slice(-MOST_SKIPPED),
       rollbacks: journal.rollbacks,
-      resumes: resumesOf(journal, this.config),
+      resumes: await readResumes(this.root),
       band: bandOf(this.config),
       rollouts:
         rounds.length === 0 ? null : { first: rounds[0]!, last: rounds.at(-1)!, rounds: rounds.length },
