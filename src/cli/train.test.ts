@@ -126,7 +126,7 @@ describe('sparring train', () => {
     }
     const { status, stderr } = await train(
       'fake.yaml',
-      { run: 'a', rounds: 4, set: ['settings.pause=800'] },
+      { run: 'a', rounds: 4, set: ['settings.pause=1600'] },
       { watch },
     )
     expect(status).toBe(130)
