@@ -1,10 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { difference, plusMinus, spreadOf } from './spread.js'
+import { difference, plusMinus, rangeOf, spreadOf } from './spread.js'
 
 /** Shares of 512 problems. */
 const value = fc.integer({ min: 0, max: 512 }).map((right) => right / 512)
 const values = fc.array(value, { minLength: 2, maxLength: 6 })
+
+describe('rangeOf', () => {
+  it('gives the middle, whatever stands at the ends', () => {
+    expect(rangeOf([40, 3, 5])).toEqual({ median: 5, least: 3, most: 40 })
+    expect(rangeOf([8, 2, 4, 100])).toEqual({ median: 6, least: 2, most: 100 })
+    expect(rangeOf([7])).toEqual({ median: 7, least: 7, most: 7 })
+  })
+})
 
 describe('spreadOf', () => {
   it('gives mean, deviation and half the interval of Student', () => {

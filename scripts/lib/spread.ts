@@ -17,6 +17,19 @@ export function spreadOf(values: readonly number[]): Spread {
   return { mean: mean(values), sd, half, values }
 }
 
+/** The middle value, and how far the others lie from it. */
+export interface Range {
+  median: number
+  least: number
+  most: number
+}
+
+export function rangeOf(values: readonly number[]): Range {
+  const sorted = [...values].sort((a, b) => a - b)
+  const [below, above] = [sorted[(sorted.length - 1) >> 1]!, sorted[sorted.length >> 1]!]
+  return { median: (below + above) / 2, least: sorted[0]!, most: sorted.at(-1)! }
+}
+
 /** Mean of a minus mean of b, with half the width of its 95 % interval (Welch 1947). */
 export function difference(a: readonly number[], b: readonly number[]): { mean: number; half: number } {
   const [va, vb] = [a, b].map((values) => std(values) ** 2 / values.length) as [number, number]

@@ -167,7 +167,8 @@ function limits({ comparisons, seeds }: Material): string {
 - **Other problems.** One held-out set a table, the same for all its rows and seeds; the intervals over problems are about other
   problems of the same kind, and about nothing else.
 - **Equal time.** Token passes are not seconds: sampling takes longer for a token than training does, and grading and
-  comparing take time of their own. The seconds stand beside them, and depend on the machine.
+  comparing take time of their own. The seconds stand beside them; they depend on the machine, and on what else
+  it did: some runs shared it with other work.
 - **The price of the other roles.** Weights of opponents cost memory, and a discriminator or critic has a cold start of its own
   that is not in the count.`
 }

@@ -69,7 +69,7 @@ export function judgeClaim(claim: Claim, results: readonly Result[]): Judgement 
   const here = `${signed(gap.mean)} points against ${own ? 'the start' : other.row.label}, ${spread}`
   const verdict = told ? verdictOf(claim, gap) : 'cannot be told from one seed'
   if (claim.faster === undefined) return { claim, here, verdict }
-  const [mine, its] = [result, other].map(({ seconds }) => seconds.mean) as [number, number]
+  const [mine, its] = [result, other].map(({ seconds }) => seconds.median) as [number, number]
   return {
     claim,
     here: `${here}; ${mine.toFixed(0)} s against ${its.toFixed(0)} s`,

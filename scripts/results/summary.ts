@@ -1,7 +1,7 @@
 /** What the seeds of a row come to. */
 import { accuracyInterval, type Interval } from '../../src/eval/interval.js'
 import { mean } from '../../src/games/grpo/advantages.js'
-import { type Spread, spreadOf } from '../lib/spread.js'
+import { type Range, rangeOf, type Spread, spreadOf } from '../lib/spread.js'
 import type { Comparison, Row } from './plan.js'
 import { type Answers, type Standing, standingAt, standingAtEnd, type Trajectory } from './trajectory.js'
 
@@ -29,7 +29,8 @@ export interface Result {
   outcomes: Outcome[]
   sampled: Change
   greedy: Change
-  seconds: Spread
+  /** Other work on the machine makes a run longer and never shorter, so the middle one says most. */
+  seconds: Range
 }
 
 /** Rounds whose labels are taken together: one alone has few. */
@@ -63,7 +64,7 @@ export function resultOf(row: Row, outcomes: Outcome[]): Result {
       gain: spreadOf(after.map((shares, i) => mean(shares) - mean(before[i]!))),
     }
   }
-  const seconds = spreadOf(outcomes.map(({ after }) => after.work.seconds))
+  const seconds = rangeOf(outcomes.map(({ after }) => after.work.seconds))
   return { row, outcomes, sampled: change('sampled'), greedy: change('greedy'), seconds }
 }
 

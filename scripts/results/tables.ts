@@ -59,7 +59,7 @@ function labelCell(outcomes: readonly Outcome[]): string {
   return `${points(mean(told.map(({ first }) => first)))} → ${points(mean(told.map(({ last }) => last)))}`
 }
 
-/** What a run took, mean over seeds. */
+/** What a run took, mean over seeds; of seconds the middle one. */
 export function costTable({ results, comparison }: ComparisonResults): string {
   const reference = results.find(({ row }) => row.name === comparison.reference)
   const passes = (of: Result) => average(of, ({ after }) => after.work.passes)
@@ -71,7 +71,7 @@ export function costTable({ results, comparison }: ComparisonResults): string {
       'tokens trained on, thousands',
       'token passes, millions',
       ...(reference ? [`× ${reference.row.label}`] : []),
-      'seconds, mean ± sd',
+      'seconds, median [least, most]',
     ],
     results.map((result) => [
       labelOf(result),
@@ -80,12 +80,14 @@ export function costTable({ results, comparison }: ComparisonResults): string {
       thousands(average(result, ({ after }) => after.work.trained)),
       (passes(result) / 1e6).toFixed(2),
       ...(reference ? [(passes(result) / passes(reference)).toFixed(1)] : []),
-      `${result.seconds.mean.toFixed(0)} ± ${result.seconds.sd.toFixed(0)}`,
+      secondsOf(result),
     ]),
   )
 }
 
 const average = ({ outcomes }: Result, value: (outcome: Outcome) => number) => mean(outcomes.map(value))
+const secondsOf = ({ seconds: { median, least, most } }: Result) =>
+  `${median.toFixed(0)} [${least.toFixed(0)}, ${most.toFixed(0)}]`
 const thousands = (count: number) => (count / 1000).toFixed(0)
 
 export function seedTable({ results }: ComparisonResults): string {
