@@ -40,7 +40,9 @@ describe('npm run results', () => {
     const done = filesOfRun(first)
 
     const { status, stdout, stderr } = await script(out)
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    // A busy machine is waited for, and says so.
+    expect(stderr).toMatch(/^(waiting for .*\n)*$/)
+    expect(status).toBe(0)
     expect(stdout).toMatch(/^pasodoble .*seeds 0 done$/m)
     expect(stdout).toMatch(/^grpo .*seeds 0 (at round \d|to play)$/m)
     expect(filesOfRun(first)).toEqual(done)

@@ -73,7 +73,7 @@ describe('writeDocument', () => {
 
   it('reads at the budget, and marks what ended before it', () => {
     expect(page({}, 1000)).toContain('| the first | 50.0 [40.3, 59.7] | 65.3 ')
-    expect(page({}, 1000)).toContain('| the first | 1 | 0 | 0 | 0.00 | 1.0 | 1 ± 0 |')
+    expect(page({}, 1000)).toContain('| the first | 1 | 0 | 0 | 0.00 | 1.0 | 1 [1, 1] |')
     expect(page({}, 1000)).not.toContain('†')
     expect(page({}, 5000)).toContain('† ended before the budget did')
     expect(page({}, 5000)).toContain('| the first † | 50.0')
