@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('the page of a large run', () => {
     await page.locator('.virtual .row').first().waitFor()
     const all = (rounds * ROLLOUTS_A_ROUND).toLocaleString('en-US').replaceAll(',', '.')
     const note = page.locator('.rollout-list .note').first()
-    await expect.poll(() => note.innerText(), { timeout: 500_000 }).toMatch(new RegExp(`^${all} found$`))
+    await expect.poll(() => note.innerText(), { timeout: 90_000 }).toMatch(new RegExp(`^${all} found$`))
     const frames: Spent[] = []
     for (let turn = 0; turn < LOADS; turn++) {
       const spent = stopwatch()

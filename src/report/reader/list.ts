@@ -8,6 +8,9 @@ import type { File, RolloutStore } from './store.js'
 const LIMIT = 50
 export const MOST_ROWS = 200
 
+/** Seconds to wait for rounds that are not read yet: rows are to be seen at once, and the next page finds more. */
+const WAIT = 0.05
+
 /** Seconds to look for a text. */
 const SEARCH = 0.5
 
@@ -27,7 +30,7 @@ export async function listRollouts(store: RolloutStore, query: RolloutsQuery): P
     const found = await search(store, rounds, query, { ...start, limit })
     return { ...found, total: null, ...common() }
   }
-  const coverage = await store.read(rounds, query.role)
+  const coverage = await store.read(rounds, query.role, WAIT)
   const found = select([...store.files(rounds, query.role)], query, store.dictionaries)
   const page = found.slice(start.at, start.at + limit)
   const rows = await rowsOf(store, page)

@@ -94,11 +94,14 @@ export class RolloutStore {
   /**
    * Reads what is not read yet of some rounds, and waits for it for a moment; then it goes on for a while, so that who asks
    * again finds more.
+   *
+   * @param wait seconds to wait at most.
    */
-  async read(rounds: readonly number[], role: string | undefined): Promise<Coverage> {
-    const asked = `${rounds[0]} ${rounds.length} ${role}`
-    const wait = asked === this.#asked ? AGAIN : FIRST
-    this.#asked = asked
+  async read(
+    rounds: readonly number[],
+    role: string | undefined,
+    wait = this.#patience(`${rounds[0]} ${rounds.length} ${role}`),
+  ): Promise<Coverage> {
     const until = performance.now() + (wait + GOES_ON) * 1000
     const work = this.#readAll(rounds, role, until)
     // What goes wrong once nobody waits is found again by who asks next.
@@ -107,6 +110,12 @@ export class RolloutStore {
     await Promise.race([work, sleep(wait * 1000, undefined, { signal: patience.signal }).catch(() => {})])
     patience.abort()
     return this.#coverage(rounds, role)
+  }
+
+  #patience(asked: string): number {
+    const wait = asked === this.#asked ? AGAIN : FIRST
+    this.#asked = asked
+    return wait
   }
 
   #coverage(rounds: readonly number[], role: string | undefined): Coverage {

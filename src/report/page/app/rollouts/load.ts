@@ -17,6 +17,9 @@ export interface RolloutList {
   again(): void
 }
 
+/** Milliseconds until it is looked again how many there are, while rounds are being read. */
+const COUNT_EVERY = 1000
+
 const nothing = {
   rows: [],
   total: null,
@@ -74,6 +77,19 @@ export function useRollouts(run: string, query: RolloutsQuery): RolloutList {
     setState((before) => ({ ...nothing, roles: before.roles, outcomes: before.outcomes }))
     read()
   }, [run, JSON.stringify(query), attempt])
+
+  const { coverage, loading, error } = state
+  const isGrowing = coverage !== null && coverage.read < coverage.of && coverage.ends === undefined
+  useEffect(() => {
+    if (!isGrowing || loading || error !== null || query.text) return
+    const own = turn.current
+    const count = async () => {
+      const { total, coverage } = await source.rollouts(run, { ...query, limit: 1 })
+      if (own === turn.current && !own.busy) setState((before) => ({ ...before, total, coverage }))
+    }
+    const timer = setTimeout(() => count().catch(() => {}), COUNT_EVERY)
+    return () => clearTimeout(timer)
+  }, [coverage, loading, error])
 
   return { ...state, more: read, again: () => setAttempt(attempt + 1) }
 }
