@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
@@ -20,6 +20,13 @@ export async function makeFolders(path: string): Promise<string | undefined> {
     const made = await makeFolders(path)
     return top ?? made
   }
+}
+
+/** Makes renames in a folder survive a power cut. Windows cannot open a folder, and does not need it synced. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
 }
 
 /** Whether there is a folder at a path that can be looked at. */

@@ -7,6 +7,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ZodError } from 'zod'
 import { DataError, messageOf } from '../core/errors.js'
+import { syncFolder } from '../core/folders.js'
 import { byteLines } from './byte-lines.js'
 import { Recount } from './recount.js'
 import type { ProblemRow, Report } from './report.js'
@@ -134,15 +135,4 @@ async function writeItems(file: FileHandle, items: AsyncIterable<object> | Itera
   }
   if (separator !== '') waiting.push('\n')
   await flush()
-}
-
-/** Windows cannot open a folder, and does not need it synced. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

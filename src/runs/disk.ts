@@ -5,7 +5,7 @@
 import { type FileHandle, open, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CheckpointError, messageOf } from '../core/errors.js'
-import { makeFolders } from '../core/folders.js'
+import { makeFolders, syncFolder } from '../core/folders.js'
 
 export interface Disk {
   /** Adds text to the end of a file and waits until it is on the disk. */
@@ -53,12 +53,6 @@ async function withFile<T>(path: string, flags: string, work: (file: FileHandle)
   } finally {
     await file.close()
   }
-}
-
-/** Windows cannot open a folder, and does not need it synced. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return
-  await withFile(folder, 'r', (file) => file.sync())
 }
 
 /** Does work that writes into a run, and says it in the user's words when the disk refuses. */

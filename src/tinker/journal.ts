@@ -7,9 +7,9 @@
  * has grown is written anew with what is still of use, beside the old one, and takes its place whole.
  */
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CheckpointError, messageOf } from '../core/errors.js'
-import { makeFolders } from '../core/folders.js'
+import { makeFolders, syncFolder } from '../core/folders.js'
 import { JournalState, type Line, line, type Past } from './journal-state.js'
 
 const fileName = 'requests.jsonl'
@@ -143,6 +143,8 @@ export class Journal {
     this.#lines.splice(0, waiting)
     await this.file.close()
     await rename(anew(this.path), this.path)
+    // Or a power cut might bring the old one back, without what is written from here on.
+    await syncFolder(dirname(this.path))
     this.file = await open(this.path, 'a')
     this.#bytes = Buffer.byteLength(text)
     this.#limit = Math.max(leastBytes, mostTimes * this.#bytes)

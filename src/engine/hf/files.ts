@@ -2,6 +2,7 @@
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { CheckpointError, DataError, messageOf, SparringError } from '../../core/errors.js'
+import { syncFolder } from '../../core/folders.js'
 
 export type JsonObject = Record<string, unknown>
 
@@ -93,13 +94,6 @@ export async function writeFileWhole(path: string, content: string): Promise<voi
   const file = await stageFile(path, (write) => write(Buffer.from(content)))
   await file.publish()
   await syncFolder(dirname(path))
-}
-
-/** Makes renames in a folder survive a power cut. Windows has no such call and needs none. */
-export async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  await handle.sync().finally(() => handle.close())
 }
 
 async function writeFully(file: FileHandle, bytes: Uint8Array): Promise<void> {

@@ -2,8 +2,8 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InvariantError } from '../../core/errors.js'
-import { makeFolders } from '../../core/folders.js'
-import { asWriteError, type StagedFile, stageFile, syncFolder, type Write } from './files.js'
+import { makeFolders, syncFolder } from '../../core/folders.js'
+import { asWriteError, type StagedFile, stageFile, type Write } from './files.js'
 import { narrowBF16 } from './half.js'
 import { buildHeader, elementCount } from './safetensors-header.js'
 
