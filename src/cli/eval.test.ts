@@ -198,7 +198,7 @@ describe('an evaluation of a service', () => {
 
     const fault = (i: number) => (i < 2 ? undefined : { kind: 'status' as const, status: 401 })
     const failing = await setUp(4, 2, { fault })
-    expect((await failing.evaluate(['--out', join(cwd, 'y.json'), '--concurrency', '1'])).status).toBe(1)
+    expect((await failing.evaluate(['--out', join(cwd, 'y.json'), '--concurrency', '1'])).status).toBe(2)
     const resumed = await at(other.url, 'sums.jsonl', 'y.json')
     expect(resumed.status).toBe(2)
     expect(resumed.stderr).toMatch(/y\.partial\.jsonl belongs to another evaluation: it has model\.address/)
@@ -208,7 +208,7 @@ describe('an evaluation of a service', () => {
   it('leaves nothing behind where nothing was answered', async () => {
     const { cwd, evaluate } = await setUp(4, 2, { fault: () => ({ kind: 'status', status: 401 }) })
     const { status, stderr } = await evaluate(['--out', 'x.json'])
-    expect(status).toBe(1)
+    expect(status).toBe(2)
     expect(stderr).not.toContain('samples are kept')
     expect(readdirSync(cwd)).toEqual(['sums.jsonl'])
   })
@@ -232,7 +232,7 @@ describe('an evaluation of a service', () => {
     const fault = (i: number) => (i < 6 ? undefined : { kind: 'status' as const, status: 401 })
     const { evaluate } = await setUp(10, 5, { fault })
     const { status, stderr } = await evaluate(['--concurrency', '1', '--out', 'x.json'])
-    expect(status).toBe(1)
+    expect(status).toBe(2)
     expect(stderr).toMatch(/^6 of 10 samples are kept in x\.partial\.jsonl/m)
     expect(stderr).toMatch(/^error: .*\.$/m)
     expect(stderr).not.toContain('    at ')

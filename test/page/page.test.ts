@@ -219,9 +219,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
       expect(arena.rounds).toEqual([0, 2, 4])
       await show('/run/pasodoble-tiny')
       await page.getByRole('link', { name: 'Cross-play' }).click()
-      const cells = await page.locator('table.matrix tbody td').allInnerTexts()
       const scores = arena.cells.flat().map(({ score }: { score: number | null }) => score?.toFixed(2) ?? '–')
-      expect(cells).toEqual(scores)
+      const cells = page.locator('table.matrix tbody td')
+      await expect.poll(() => cells.allInnerTexts()).toEqual(scores)
       const [first] = arena.cells[0]
       expect(await page.locator('table.matrix tbody td').first().getAttribute('title')).toContain(
         `over ${first.n} tasks`,
@@ -241,7 +241,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await done(['report', join(runs, 'pasodoble-tiny'), '--out', file])
       await page.goto(`file://${file}`)
       await page.getByRole('link', { name: 'Cross-play' }).click()
-      expect(await page.locator('table.matrix tbody td').allInnerTexts()).toEqual(scores)
+      await expect.poll(() => cells.allInnerTexts()).toEqual(scores)
     })
 
     it('counts the planted errors that a critic finds', async () => {

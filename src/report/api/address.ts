@@ -19,8 +19,8 @@ export const address = {
   histogram: (run: string, query: HistogramQuery): string => `${at(run)}/histogram${search(query)}`,
   judging: (run: string, query: JudgingQuery = {}): string => `${at(run)}/judging${search(query)}`,
   rollouts: (run: string, query: RolloutsQuery = {}): string => `${at(run)}/rollouts${search(query)}`,
-  rollout: (run: string, ref: RolloutRef): string => `${at(run)}/rollout${search(ref)}`,
-  match: (run: string, ref: RolloutRef): string => `${at(run)}/match${search(ref)}`,
+  rollout: (run: string, ref: RolloutRef): string => `${at(run)}/rollout${search(refOf(ref))}`,
+  match: (run: string, ref: RolloutRef): string => `${at(run)}/match${search(refOf(ref))}`,
   /** Null where no tournament was played. */
   arena: (run: string): string => `${at(run)}/arena`,
   compare: (runs: readonly string[]): string => `/api/compare${search({ runs })}`,
@@ -43,3 +43,6 @@ function search(query: object): string {
   })
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
+
+/** Of a row of a list, too, which holds more. */
+const refOf = ({ round, role, line }: RolloutRef) => ({ round, role, line })
