@@ -59,6 +59,14 @@ describe('writeDocument', () => {
     expect(page({ absent: [] })).not.toContain('Not in here')
   })
 
+  it('counts a run once, whichever rows read it', () => {
+    const [own] = material().comparisons
+    const again = result(row('again', { runs: 'first' }), [[50, 80]])
+    const comparisons = [{ ...own!, results: [...own!.results, again] }]
+    expect(page()).toContain('in 6 runs with the seeds 0, 1, 2')
+    expect(page({ comparisons })).toContain('in 6 runs with the seeds 0, 1, 2')
+  })
+
   it('sorts effects by what became of them', () => {
     expect(page()).toContain('- **appears**: the first rises\n- **the opposite appears**: the second rises\n')
     expect(page()).not.toContain('the third rises')

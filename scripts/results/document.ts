@@ -50,7 +50,9 @@ export function writeDocument(material: Material): Record<string, string> {
 }
 
 function head({ comparisons, seeds, machines, absent }: Material): string {
-  const runs = comparisons.flatMap(({ results }) => results.flatMap(({ outcomes }) => outcomes)).length
+  // A row that reads the runs of another one has none of its own.
+  const own = comparisons.flatMap(({ results }) => results.filter(({ row }) => row.runs === undefined))
+  const runs = own.flatMap(({ outcomes }) => outcomes).length
   return [
     '# Results',
     `What each game and each of its controls does to the starter model, in ${runs} runs with the seeds ${seeds.join(', ')}. This page was
